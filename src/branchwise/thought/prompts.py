@@ -1,0 +1,110 @@
+"""Prompt templates: text with named {{placeholders}}, checked when loaded. Any other brace is text. Knows no model."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from pathlib import Path
+
+from branchwise.errors import PromptError, nearest
+from branchwise.model.base import Message
+from branchwise.problem import Problem, State, field_bytes, fields, prompts
+from branchwise.thought.base import Size
+
+__all__ = ["MESSAGE_BYTES", "PLACEHOLDERS", "Prompt", "load_folder", "prompt_for"]
+
+PLACEHOLDERS = frozenset({"prompt", "thoughts", "last", "k", "choices"})
+"""What every prompt may name; a task declares more by its `fields`."""
+
+MESSAGE_BYTES = 64
+"""What a chat template can add to one message, in tokens: an upper bound for the templates that we know."""
+
+SYSTEM = "You solve problems step by step and follow the format that you are shown exactly."
+_MARK = re.compile(r"\{\{([A-Za-z_]\w*)\}\}")
+_SYSTEM_SPLIT = re.compile(r"\A---system---\n(.*?)\n---user---\n", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """One template. `text` is the user message; `system` the instruction before it. Placeholders stand as late as possible, so that
+    the shared beginning stays byte-identical and a prefix cache works."""
+
+    name: str
+    text: str
+    system: str = SYSTEM
+
+    @classmethod
+    def parse(cls, name: str, text: str, extra: Iterable[str] = ()) -> Prompt:
+        """Read a template; an optional `---system---`/`---user---` head sets the system message. Raises `PromptError` by placeholder name."""
+        system = SYSTEM
+        if match := _SYSTEM_SPLIT.match(text):
+            system, text = match[1].strip(), text[match.end() :]
+        allowed = PLACEHOLDERS | set(extra)
+        for mark in _MARK.findall(system + text):
+            if mark not in allowed:
+                raise PromptError(f"prompt {name!r} has an unknown placeholder {{{{{mark}}}}}{nearest(mark, allowed)}")
+        if not _MARK.search(text):
+            raise PromptError(f"prompt {name!r} names no placeholder, so the model would never see the problem; write {{{{prompt}}}} where it goes")
+        return cls(name, text.rstrip("\n"), system)
+
+    def render(self, values: Mapping[str, str]) -> tuple[Message, ...]:
+        """The messages, each placeholder replaced once (values are never expanded again). Raises `PromptError` for one without a value."""
+
+        def value(match: re.Match[str]) -> str:
+            try:
+                return values[match[1]]
+            except KeyError:
+                raise PromptError(f"prompt {self.name!r}: this problem has no value for {{{{{match[1]}}}}}{nearest(match[1], values)}") from None
+
+        return (Message("system", _MARK.sub(value, self.system)), Message("user", _MARK.sub(value, self.text)))
+
+    def tokens(self, problem: Problem, size: Size, choices: int = 0) -> int:
+        """An upper bound for the prompt's tokens on a state of `size`: no tokeniser makes more tokens than there are bytes."""
+        total = len(self.system.encode()) + len(self.text.encode()) + 2 * MESSAGE_BYTES
+        for mark in _MARK.findall(self.system + self.text):
+            if mark == "prompt":
+                total += size.prompt
+            elif mark == "k":
+                total += 8
+            elif mark in ("thoughts", "last"):
+                total += size.state
+            elif mark == "choices":
+                total += choices * (size.state + 32)
+            else:
+                total += size.prompt + size.state + field_bytes(problem)
+        return total
+
+
+@lru_cache(maxsize=256)
+def _parsed(name: str, text: str, extra: frozenset[str]) -> Prompt:
+    return Prompt.parse(name, text, extra)
+
+
+@lru_cache(maxsize=64)
+def _generic(name: str) -> str:
+    try:
+        return (resources.files("branchwise.thought") / "generic" / f"{name}.txt").read_text("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        raise PromptError(f"there is no prompt {name!r}: the task does not have it, and it is not one of the generic ones") from None
+
+
+def prompt_for(problem: Problem, name: str, state: State = ()) -> Prompt:
+    """The problem's own wording of `name`, else the generic one."""
+    own = prompts(problem).get(name)
+    text = _generic(name) if own is None else own
+    return _parsed(name, text, frozenset(fields(problem, state)))
+
+
+def load_folder(folder: Path, known: Iterable[str]) -> dict[str, str]:
+    """Prompt texts of a user's folder, by file name without .txt. Raises `PromptError` for a name that nothing uses."""
+    found = {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.txt"))} if folder.is_dir() else {}
+    if not found:
+        raise PromptError(f"no .txt prompts in {folder}")
+    names = set(known)
+    for name in found:
+        if name not in names:
+            raise PromptError(f"{folder}/{name}.txt: nothing uses a prompt of that name{nearest(name, names)}")
+    return found
