@@ -1,0 +1,116 @@
+"""The final answer of a reply, boxes, and JSON objects. Knows no task and compares nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from branchwise.thought.parsing.text import inline, strip_reasoning
+
+__all__ = ["boxes", "final_answer", "json_object"]
+
+_MARKER = re.compile(
+    r"(?P<hashes>(?<!\#)\#{4}(?!\#)[ \t]*(?=[-−+$£€¥]?[\d.]|(?:yes|no|true|false)\b))"
+    r"|^[ \t]*(?:\#{1,6}[ \t]*|[*_]{2})(?:[*_]{2})?(?:final[ \t]+)?answer[*_]{0,2}[ \t]*$"
+    r"|(?:\b(?:final[ \t]+|correct[ \t]+)?answer[ \t]*(?:[*_]{2})?[ \t]*(?:[:：]|\bis\b[ \t]*[:：]?)"
+    r"|(?:最终)?答案(?:是|为)?[ \t]*[:：]?|(?:정답|답)(?:은|:|：))[ \t]*(?:[*_]{2})?[ \t]*"
+    r"|(?P<box>\\(?:boxed|fbox)[ \t]*\{)",
+    re.IGNORECASE | re.MULTILINE,
+)
+_NEW_EXAMPLE = re.compile(
+    r"^[ \t]*(?:\#{1,6}[ \t]*)?(?:[*_]{2})?"
+    r"(?:(?:question|problem|input|example|puzzle|user|human|q)[ \t]*\d{0,4}[ \t]*(?:[*_]{2})?[:：]|问题[:：]|질문[:：])"
+    r"|<\|(?:im_end|im_start|endoftext|eot_id)\|>|</s>",
+    re.IGNORECASE | re.MULTILINE,
+)
+_SENTENCE_END = re.compile(r"[.!?](?=\s+[A-Z\"(])|[。！？]")
+_CANDIDATES = 100
+
+
+def _box(text: str, start: int) -> str | None:
+    """The content of the box whose opening brace ends at `start`, braces balanced; `None` where it is cut off."""
+    depth = 1
+    for brace in re.compile(r"\\[{}\\]|[{}]").finditer(text, start):
+        depth += {"{": 1, "}": -1}.get(brace[0], 0)
+        if depth == 0:
+            return text[start : brace.start()].strip()
+    return None
+
+
+def boxes(text: str) -> list[str | None]:
+    r"""The contents of all `\boxed{…}`, in order; `None` for one that is cut off."""
+    found: list[str | None] = []
+    end = 0
+    for mark in re.finditer(r"\\(?:boxed|fbox)[ \t]*\{", text):
+        if mark.start() >= end:
+            found.append(content := _box(text, mark.end()))
+            end = len(text) if content is None else mark.end() + len(content)
+    return found
+
+
+def _after(text: str, start: int) -> str:
+    """What follows a marker: the rest of its line or, where that is empty, the next line with something in it; one sentence at most."""
+    rest = text[start:].lstrip(" \t*_:：")
+    body = rest.lstrip()
+    if body != rest and "\n\n\n" in rest[: len(rest) - len(body)]:
+        return ""
+    line = body.split("\n", 1)[0]
+    if end := _SENTENCE_END.search(line):
+        line = line[: end.start()]
+    line = inline(line.strip())
+    return line.rstrip(" \t.。!,;*_").strip("`").strip()
+
+
+def _before_run_on(text: str) -> str:
+    """`text` up to where the reply invents its next example: the first such line after an answer, or the end of the `####` line."""
+    marks = _MARKER.finditer(text)
+    if (first := next(marks, None)) is None:
+        return text
+    hashes = first if first["hashes"] is not None else next((mark for mark in marks if mark["hashes"] is not None), None)
+    ends = [len(text)]
+    if hashes is not None and (line_end := text.find("\n", hashes.end())) >= 0:
+        ends.append(line_end)
+    if cut := _NEW_EXAMPLE.search(text, first.end()):
+        ends.append(cut.start())
+    return text[: min(ends)]
+
+
+def final_answer(text: str) -> str | None:
+    r"""What the last answer marker says: `Answer:`, "the answer is", `####` or `\boxed{}`; `None` without a marker or behind a box cut off.
+
+    Reasoning is stripped first, and a reply that runs on into a new example is cut there. The answer is the rest of the marker's line (or
+    the line below it), one sentence at most.
+    """
+    content = _before_run_on(strip_reasoning(text))
+    if (last := next(iter(deque(_MARKER.finditer(content), maxlen=1)), None)) is None:
+        return None
+    if last["box"] is not None:
+        return _box(content, last.end()) or None
+    return _after(content, last.end()) or None
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _objects(text: str) -> Iterator[dict[str, Any]]:
+    decoder = json.JSONDecoder(parse_constant=_no_constant)
+    at, tries = 0, 0
+    for brace in re.finditer(r"\{(?=\s{0,100}[\"}])", text):
+        if brace.start() < at:
+            continue
+        if (tries := tries + 1) > _CANDIDATES:
+            return
+        try:
+            value, at = decoder.raw_decode(text, brace.start())
+        except (ValueError, RecursionError):
+            continue
+        yield value
+
+
+def json_object(text: str) -> dict[str, Any] | None:
+    """The first well-formed JSON object that is not empty, whatever prose or fences stand around it. Looks at 100 candidates at most."""
+    return next((value for value in _objects(strip_reasoning(text)) if value), None)

@@ -1,0 +1,78 @@
+"""What every reader of model text starts from: reasoning cut away, markup removed, sentences. Knows no label, number or task."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import NamedTuple
+
+__all__ = ["Split", "fold", "inline", "sentences", "split_reasoning", "strip_reasoning"]
+
+_TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
+_QUOTES = "`'\"“”‘’「」"
+_BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*\n]+(?:\*[^*\n]+)*)\*\*(?![\w*])")
+_UNDER = re.compile(r"(?<![\w_])__(?=[^\s_])([^_\n]+(?:_[^_\n]+)*)__(?![\w_])")
+_WRAPS = (("`", "`"), ('"', '"'), ("“", "”"), ("「", "」"))
+_SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
+_FOLDED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "−": "-", "–": "-", "—": "-", "*": None, "`": None, "\r": "\n"})
+
+
+class Split(NamedTuple):
+    """A reply taken apart. `truncated` says that it ended inside the reasoning, so that `content` holds no answer."""
+
+    reasoning: str
+    content: str
+    truncated: bool
+
+
+def split_reasoning(text: str) -> Split:
+    """Reasoning and content. A closing tag without an opening one makes reasoning of all before it; without tags all is content.
+
+    An opening tag inside a block is part of the reasoning, and a tag in quotation marks is text.
+    """
+    reasoning: list[str] = []
+    content: list[str] = []
+    inside, at = False, 0
+    for tag in _TAG.finditer(text):
+        before, after = text[tag.start() - 1 : tag.start()], text[tag.end() : tag.end() + 1]
+        closing = bool(tag[1])
+        if (before and before in _QUOTES and after and after in _QUOTES) or (inside and not closing):
+            continue
+        if closing and not inside:
+            reasoning += [*content, text[at : tag.start()]]
+            content = []
+        else:
+            (reasoning if inside else content).append(text[at : tag.start()])
+        inside, at = not closing, tag.end()
+    (reasoning if inside else content).append(text[at:])
+    return Split("".join(reasoning).strip(), "".join(content).strip(), inside)
+
+
+def strip_reasoning(text: str) -> str:
+    """The content of a reply, without reasoning; empty where the reply was cut off inside it."""
+    return split_reasoning(text).content
+
+
+def fold(text: str) -> str:
+    """Content in one plain form for reading verdicts: full-width and compatibility forms, quotes and dashes unified, emphasis gone."""
+    return unicodedata.normalize("NFKC", strip_reasoning(text)).translate(_FOLDED)
+
+
+def sentences(text: str) -> list[str]:
+    """The sentences and lines of `text` that are not blank, in order. A dot inside a number ends nothing."""
+    return [part for part in (piece.strip() for piece in _SENTENCE.split(text)) if part]
+
+
+def inline(text: str) -> str:
+    """One line without bold, wrapping code marks or quotation marks. A lone `*` is an operator and stays."""
+    text = _UNDER.sub(r"\1", _BOLD.sub(r"\1", text)).strip()
+    for mark in ("**", "__"):
+        if text.count(mark) == 1:
+            text = text.removeprefix(mark).removesuffix(mark).strip()
+    for left, right in _WRAPS:
+        inner = text[1:-1]
+        if len(text) > 2 and text[0] == left and text[-1] == right and left not in inner and right not in inner:
+            return inner.strip()
+    if len(text) > 2 and text[0] == text[-1] == "*" and not text[1].isspace() and not text[-2].isspace():
+        return text[1:-1].strip()
+    return text
