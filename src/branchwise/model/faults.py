@@ -1,0 +1,169 @@
+"""The one place where foreign exceptions and error bodies become errors of ours. Knows no request and never waits."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import time
+from collections.abc import Mapping
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+import openai
+
+from branchwise.errors import ContextOverflow, ModelError, PermanentError, RateLimited, TransientError
+from branchwise.model.secrets import mask
+
+__all__ = ["body_status", "model_error", "retry_after", "status_error"]
+
+_OVERFLOW = re.compile(
+    r"context_length_exceeded|exceed_context_size|maximum (?:context|model|sequence) length|context (?:length|window|size)"
+    r"|(?:prompt|input|request)[^.]{0,60}(?:is )?too (?:long|many tokens|large for the model)"
+    r"|exceeds? the (?:model'?s )?max(?:imum)? (?:input )?tokens",
+    re.IGNORECASE,
+)
+_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance|out of credits|payment", re.IGNORECASE)
+
+
+def _transport_errors() -> tuple[type[Exception], ...]:
+    """The root errors of the HTTP library under the client, whichever of its two generations that is."""
+    found: list[type[Exception]] = []
+    for library in ("httpx2", "httpx"):
+        try:
+            module = importlib.import_module(library)
+        except ImportError:
+            continue
+        found += [module.HTTPError, module.InvalidURL, module.StreamError]
+    return tuple(found)
+
+
+TRANSPORT_ERRORS = _transport_errors()
+
+
+def model_error(exc: BaseException, name: str, secrets: tuple[str, ...] = ()) -> ModelError | None:
+    """The error of ours that `exc` stands for; `None` for what is no fault of a backend and must pass (cancellation, a bug).
+
+    `name` is the model, for the message; `secrets` never appear in it.
+    """
+    if isinstance(exc, ModelError):
+        return exc
+    if isinstance(exc, openai.APIStatusError):
+        return status_error(exc.status_code, exc.body, exc.response.headers, name, secrets)
+    if isinstance(exc, openai.APITimeoutError):
+        return TransientError(f"{name}: no reply in time; a slow model needs a longer timeout or fewer parallel calls")
+    if isinstance(exc, openai.APIConnectionError):
+        return TransientError(f"{name}: {_connection(exc.__cause__ or exc, secrets)}")
+    if isinstance(exc, TRANSPORT_ERRORS):  # while a reply is read
+        return TransientError(f"{name}: {_connection(exc, secrets)}")
+    if isinstance(exc, openai.APIError):  # a reply that does not fit its schema, an error inside a stream
+        return _from_body(exc.body, name, secrets) or TransientError(f"{name}: {mask(str(exc), secrets)[:300]}")
+    if isinstance(exc, openai.OpenAIError):  # settings of the client itself, such as a missing key
+        return PermanentError(f"{name}: {mask(str(exc), secrets)[:300]}")
+    if isinstance(exc, ValueError):  # a body that is no JSON
+        return TransientError(f"{name}: the reply cannot be read: {mask(str(exc), secrets)[:300]}")
+    return None
+
+
+def _connection(cause: BaseException, secrets: tuple[str, ...]) -> str:
+    kind = type(cause).__name__
+    what = mask(f"{kind}: {cause}".removesuffix(": "), secrets)[:200]
+    if kind.endswith("Timeout"):
+        return f"no reply in time ({what})"
+    if kind in ("RemoteProtocolError", "ReadError", "StreamClosed"):
+        return f"incomplete reply, the connection was cut ({what})"
+    if kind in ("DecodingError", "JSONDecodeError"):
+        return f"the reply cannot be read ({what})"
+    return f"no connection ({what}); is the server running at this address?"
+
+
+def status_error(status: int, body: object, headers: Mapping[str, str], name: str, secrets: tuple[str, ...] = ()) -> ModelError:
+    """The error that an HTTP status with its body stands for. `status` is the one in the body where a gateway sent 200."""
+    message, kind = _described(body)
+    text = f"{name}: {mask(message, secrets)[:400] or 'no message'} (status {status})"
+    searchable = f"{kind} {message}"
+    if status != 429 and status not in (401, 402, 403, 404) and _OVERFLOW.search(searchable):
+        return ContextOverflow(text)
+    if status == 402 or (status in (403, 429) and _QUOTA.search(searchable)):
+        return PermanentError(f"{text}; the account has no quota left")
+    if status == 429:
+        return RateLimited(text, retry_after(headers))
+    if status in (503, 529) and (wait := retry_after(headers)) is not None:
+        return RateLimited(text, wait)
+    if status in (408, 409, 425) or (status >= 500 and status not in (501, 505)):
+        return TransientError(text)
+    if status in (401, 403):
+        return PermanentError(f"{text}; check the key (environment variable or key file) for this address")
+    if status == 404:
+        return PermanentError(f"{text}; check the model's name and the address, which usually ends in /v1")
+    if 300 <= status < 400:
+        return PermanentError(f"{text}; redirects are not followed, so that a key goes to its own host only: give the final address")
+    return PermanentError(text)
+
+
+def _described(body: object) -> tuple[str, str]:
+    """The message in an error body, and what else in it may tell its kind."""
+    inner = body.get("error", body) if isinstance(body, Mapping) else body
+    if isinstance(inner, Mapping):
+        message = inner.get("message") or inner.get("detail") or inner.get("error") or ""
+        more: Any = (inner.get("metadata") or {}).get("raw", "") if isinstance(inner.get("metadata"), Mapping) else ""
+        return str(message or dict(inner)), f"{inner.get('code')} {inner.get('type')} {more}"
+    return ("" if inner is None else str(inner)), ""
+
+
+def _from_body(body: object, name: str, secrets: tuple[str, ...] = ()) -> ModelError | None:
+    """The error that a body with an `error` object stands for, whatever the HTTP status was."""
+    if not isinstance(body, Mapping) or not body.get("error"):
+        return None
+    return status_error(body_status(body), body, {}, name, secrets)
+
+
+def body_status(body: Mapping[str, Any]) -> int:
+    """The status that an error body names: its numeric code, or the one its type stands for; 500 where it says nothing."""
+    inner = body.get("error")
+    if not isinstance(inner, Mapping):
+        return 500
+    for key in ("code", "status", "status_code"):
+        value = inner.get(key)
+        if isinstance(value, int) or (isinstance(value, str) and value.isdigit()):
+            return int(value)
+    words = f"{inner.get('type')} {inner.get('code')}".lower()
+    for part, status in _WORDS.items():
+        if part in words:
+            return status
+    return 500
+
+
+_WORDS = {
+    "rate_limit": 429,
+    "overloaded": 529,
+    "quota": 429,
+    "authentication": 401,
+    "permission": 403,
+    "not_found": 404,
+    "context_length": 400,
+    "invalid_request": 400,
+    "unsupported": 400,
+}
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that the server asks to wait: `retry-after-ms`, or `Retry-After` as seconds or date. `None` for none and for nonsense."""
+    milliseconds = headers.get("retry-after-ms")
+    value = headers.get("retry-after") or headers.get("Retry-After")
+    seconds = _number(milliseconds)
+    if seconds is not None and seconds >= 0:
+        return seconds / 1000
+    seconds = _number(value)
+    if seconds is None and value:
+        try:
+            seconds = max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
+        except (ValueError, TypeError, OverflowError):
+            return None
+    return seconds if seconds is not None and 0 <= seconds < 1e7 else None
+
+
+def _number(text: str | None) -> float | None:
+    try:
+        return None if text is None else float(text)
+    except ValueError:
+        return None

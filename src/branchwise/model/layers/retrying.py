@@ -1,0 +1,96 @@
+"""Trying again what may succeed. Knows errors and waiting, no backend and no budget: each attempt passes through the layers inside."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from random import Random
+
+from branchwise.errors import RateLimited, TransientError, UsageError
+from branchwise.model.base import LanguageModel, Reply, Request, fingerprint
+
+__all__ = ["RetryPolicy", "Retrying"]
+
+
+@dataclass(frozen=True, slots=True)
+class RetryPolicy:
+    """`attempts` in all, at least 1. The wait before attempt i + 1 is `base` * 2**i seconds, at most `cap`, less up to `jitter` of it.
+
+    A server's own wait is honoured instead where it names one. `deadline` is seconds for one request from its first attempt to the start
+    of its last; a wait that would pass it is not begun. Permanent errors are never tried again.
+    """
+
+    attempts: int = 4
+    base: float = 0.5
+    cap: float = 30.0
+    jitter: float = 0.5
+    deadline: float = 300.0
+
+    def __post_init__(self) -> None:
+        if self.attempts < 1 or self.base < 0 or self.cap < 0 or not 0 <= self.jitter <= 1 or self.deadline < 0:
+            raise UsageError(f"not a retry policy: {self}; attempts >= 1, base, cap and deadline >= 0 seconds, jitter in [0, 1]")
+
+    def wait(self, attempt: int, error: TransientError, draw: float) -> float:
+        """Seconds to wait after attempt number `attempt` (from 0) failed; `draw` is random in [0, 1)."""
+        if isinstance(error, RateLimited) and error.retry_after is not None:
+            return error.retry_after
+        return float(min(self.cap, self.base * 2.0**attempt) * (1 - self.jitter * draw))
+
+
+class Retrying:
+    """`inner`, tried again by `policy`. The jitter is drawn from the request, so that a run waits alike each time."""
+
+    def __init__(
+        self,
+        inner: LanguageModel,
+        policy: RetryPolicy | None = None,
+        *,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._inner, self.policy = inner, policy or RetryPolicy()
+        self._sleep, self._clock = sleep, clock
+
+    @property
+    def name(self) -> str:
+        """That of `inner`."""
+        return self._inner.name
+
+    @property
+    def identity(self) -> str:
+        """That of `inner`."""
+        return self._inner.identity
+
+    @property
+    def attempts(self) -> int:
+        """The most attempts for one request: what a worst case is multiplied by."""
+        return self.policy.attempts
+
+    async def sample(self, request: Request) -> Reply:
+        """The reply of the first attempt that succeeds. Raises the last error, with what was tried."""
+        start, random = self._clock(), Random(_seed(request))
+        for attempt in range(self.policy.attempts):
+            try:
+                return await self._inner.sample(request)
+            except TransientError as error:
+                if attempt + 1 == self.policy.attempts:
+                    raise _tried(error, f"tried {attempt + 1} times") if attempt else error from None
+                wait = self.policy.wait(attempt, error, random.random())
+                if self._clock() - start + wait > self.policy.deadline:
+                    raise _tried(error, f"waiting {wait:.0f} s more would pass the deadline of {self.policy.deadline:.0f} s") from None
+                await self._sleep(wait)
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def _tried(error: TransientError, what: str) -> TransientError:
+    """`error` with what was done about it; kind and wait stay."""
+    text = f"{error} ({what})"
+    return RateLimited(text, error.retry_after) if isinstance(error, RateLimited) else TransientError(text)
+
+
+def _seed(request: Request) -> int:
+    words = f"{request.id or fingerprint(request)} {request.first}"
+    return int.from_bytes(hashlib.blake2b(words.encode(), digest_size=8).digest())

@@ -1,0 +1,185 @@
+"""A model on this machine: llama.cpp inside this process, spoken to like any other server. Knows no retries, budget or tree."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import importlib
+import os
+import secrets as random_secrets
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from branchwise.errors import ModelError, PermanentError, UsageError, WeightsError
+from branchwise.model.base import Reply, Request
+from branchwise.model.openai_http import OpenAIChat
+from branchwise.model.secrets import Secret
+
+__all__ = ["Local", "LocalSettings"]
+
+INSTALL = "pip install 'branchwise[local]'"
+
+
+@dataclass(frozen=True, slots=True)
+class LocalSettings:
+    """How the engine runs. `slots` is how many samples it works on at once; each has `context` tokens for prompt and reply together.
+
+    `threads` is how many cores it uses, 0 for all that this process may use. `log` lets the engine write to standard error.
+    """
+
+    slots: int = 8
+    context: int = 4096
+    threads: int = 0
+    log: bool = False
+
+    def __post_init__(self) -> None:
+        if not 1 <= self.slots <= 256:
+            raise UsageError(f"slots must be 1 to 256, not {self.slots}")
+        if self.context < 256:
+            raise UsageError(f"a context of {self.context} tokens is too small; give at least 256")
+
+    @property
+    def total(self) -> int:
+        """Tokens of context over all slots."""
+        return self.slots * self.context
+
+
+class Local:
+    """The model in the GGUF file `path`. Use it as `async with Local(path) as model:`; the engine starts on entry and is gone on exit.
+
+    The same seed gives the same text at the same load; under parallel calls the engine batches, and rounding may then differ.
+    """
+
+    def __init__(self, path: Path, *, name: str = "", digest: str = "", settings: LocalSettings | None = None) -> None:
+        self._path, self._settings = path, settings or LocalSettings()
+        self._name = name or f"local:{path}"
+        self._digest = digest
+        self._server: Any = None
+        self._chat: OpenAIChat | None = None
+
+    @property
+    def name(self) -> str:
+        """`local:NAME` or `local:/path/file.gguf`."""
+        return self._name
+
+    @property
+    def identity(self) -> str:
+        """Engine and content of the weights, wherever the file lies."""
+        self._digest = self._digest or _digest(self._path)
+        return f"llama.cpp:{self._digest[:16]}"
+
+    @property
+    def settings(self) -> LocalSettings:
+        """As given, with the number of threads filled in once it runs."""
+        return self._settings
+
+    @property
+    def address(self) -> str:
+        """Where the engine listens (loopback, a port of its own, and a key that only this process has)."""
+        return str(self._server.listening_address) if self._server is not None else ""
+
+    async def __aenter__(self) -> Local:
+        check_gguf(self._path)
+        engine = _engine()
+        self._settings = replace(self._settings, threads=self._settings.threads or _cores())
+        key = Secret(random_secrets.token_urlsafe(24))
+        params = _params(engine, self._path, self._settings, key, self._name)
+        start = asyncio.ensure_future(asyncio.to_thread(engine.Server, params))
+        try:
+            self._server = await asyncio.shield(start)
+        except asyncio.CancelledError:  # loading cannot be broken off: wait, so that no engine is left behind
+            with contextlib.suppress(Exception):
+                self._server = await start
+            await self.aclose()
+            raise
+        except Exception as error:
+            raise PermanentError(f"{self._name}: the engine cannot load {self._path} ({error}); is there enough memory?") from None
+        self._chat = OpenAIChat(
+            self._name,
+            f"{self.address}/v1",
+            key=key,
+            name=self._name,
+            timeout=3600.0,
+            max_n=self._settings.slots,
+            stream=True,
+            context_note=context_note(self._settings),
+        )
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        await self.aclose()
+
+    async def aclose(self) -> None:
+        """Stop the engine; calls in flight are broken off. May be called twice."""
+        chat, self._chat = self._chat, None
+        if chat is not None:
+            await chat.aclose()
+        server, self._server = self._server, None
+        if server is not None:
+            await asyncio.shield(asyncio.to_thread(_stop, [server]))
+
+    async def sample(self, request: Request) -> Reply:
+        """`request.n` samples. The engine draws sample i of a request with its first seed + i."""
+        if self._chat is None:
+            raise ModelError(f"{self._name} does not run; use it inside `async with`")
+        return await self._chat.sample(request)
+
+
+def _cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _stop(holder: list[Any]) -> None:
+    """Drop the last reference, which stops the engine, here and not in the event loop."""
+    holder.clear()
+
+
+def _engine() -> Any:
+    try:
+        return importlib.import_module("xllamacpp")
+    except ImportError as error:
+        raise UsageError(f"a local model needs the llama.cpp engine ({error}); run: {INSTALL}") from None
+
+
+def _params(engine: Any, path: Path, settings: LocalSettings, key: Secret, name: str) -> Any:
+    params = engine.CommonParams()
+    params.model.path = str(path)
+    params.model_alias = {name}
+    params.hostnames, params.port, params.api_keys = ["127.0.0.1"], 0, [key.reveal()]
+    params.n_parallel, params.n_ctx = settings.slots, settings.total
+    params.kv_unified = False
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings.threads
+    params.cache_prompt = True
+    params.endpoint_metrics, params.ui, params.warmup = True, False, False
+    params.verbosity = 3 if settings.log else 0
+    return params
+
+
+def context_note(settings: LocalSettings) -> str:
+    """What to do about a prompt that is too long, with both numbers."""
+    return (
+        f"the engine's context of {settings.total} tokens is divided by its {settings.slots} parallel slots, {settings.context} for one"
+        f" prompt and its reply; give each more with --model 'local?context={settings.context * 2}', or shorten the prompt"
+    )
+
+
+def check_gguf(path: Path) -> None:
+    """Raises `WeightsError` where `path` is no GGUF file: the engine itself would say little."""
+    try:
+        with path.open("rb") as file:
+            magic = file.read(4)
+    except OSError as error:
+        raise WeightsError(f"{path} cannot be read: {error.strerror}") from None
+    if magic != b"GGUF":
+        raise WeightsError(f"{path} is no GGUF file")
+
+
+def _digest(path: Path) -> str:
+    """Over the size and the first megabyte, which holds the metadata: enough to tell models apart, and fast."""
+    hasher = hashlib.sha256(str(path.stat().st_size).encode())
+    with path.open("rb") as file:
+        hasher.update(file.read(1 << 20))
+    return hasher.hexdigest()
