@@ -1,1 +1,108 @@
-"""Branchwise."""
+"""Branchwise: deliberate problem solving with language models by tree search, under a hard budget, honestly measured.
+
+    import branchwise as bw
+    result = await bw.solve(problem, bw.preset("tot_bfs").make(k=5), model, budget=bw.Budget(calls=200))
+
+Everything public is here; `docs/architecture.md` says where the rest is.
+"""
+
+from branchwise.budget import Budget, Price, Usage
+from branchwise.errors import BranchwiseError, MethodError, ModelError, TraceError, UsageError, WeightsError
+from branchwise.estimate import Estimate, estimate
+from branchwise.method import Method, with_sampling
+from branchwise.methods import METHODS, preset
+from branchwise.model.base import LanguageModel, Message, Outcome, Reply, Request
+from branchwise.model.layers.retrying import RetryPolicy
+from branchwise.model.registry import open_model
+from branchwise.model.scripted import Scripted
+from branchwise.model.tape import TapeModel
+from branchwise.problem import COMPLETE, OPEN, SOLVED, Kind, Problem, Rejected, State, Status, dead
+from branchwise.result import Result
+from branchwise.search.beam import Beam
+from branchwise.search.chain import Chain
+from branchwise.search.depth_first import DepthFirst
+from branchwise.search.pick import best_value, deepest, last, majority
+from branchwise.solve import Stop, solve, solve_sync, watch
+from branchwise.thought.asking import Sampling
+from branchwise.thought.base import Dropped, Evaluation, Proposal, Proposals, Size
+from branchwise.thought.check import Check, check
+from branchwise.thought.combine import Combine
+from branchwise.thought.parsing import Scale
+from branchwise.thought.propose import Propose
+from branchwise.thought.refine import Refine
+from branchwise.thought.sample import Sample
+from branchwise.thought.value import Value
+from branchwise.thought.vote import Vote
+from branchwise.trace import read_trace
+from branchwise.tree import Fate, Node, NodeId, Tree
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "COMPLETE",
+    "METHODS",
+    "OPEN",
+    "SOLVED",
+    "Beam",
+    "BranchwiseError",
+    "Budget",
+    "Chain",
+    "Check",
+    "Combine",
+    "DepthFirst",
+    "Dropped",
+    "Estimate",
+    "Evaluation",
+    "Fate",
+    "Kind",
+    "LanguageModel",
+    "Message",
+    "Method",
+    "MethodError",
+    "ModelError",
+    "Node",
+    "NodeId",
+    "Outcome",
+    "Price",
+    "Problem",
+    "Proposal",
+    "Proposals",
+    "Propose",
+    "Refine",
+    "Rejected",
+    "Reply",
+    "Request",
+    "Result",
+    "RetryPolicy",
+    "Sample",
+    "Sampling",
+    "Scale",
+    "Scripted",
+    "Size",
+    "State",
+    "Status",
+    "Stop",
+    "TapeModel",
+    "TraceError",
+    "Tree",
+    "Usage",
+    "UsageError",
+    "Value",
+    "Vote",
+    "WeightsError",
+    "__version__",
+    "best_value",
+    "check",
+    "dead",
+    "deepest",
+    "estimate",
+    "last",
+    "majority",
+    "open_model",
+    "preset",
+    "read_trace",
+    "solve",
+    "solve_sync",
+    "watch",
+    "with_sampling",
+]

@@ -138,7 +138,10 @@ class Ledger:
     Invariant: `spent + every hold + reserve` stays within each cap as long as steps spend no more than they hold.
     """
 
-    def __init__(self, budget: Budget, price: Price | None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, budget: Budget, price: Price | None, clock: Callable[[], float] = time.monotonic, recorded: bool = False
+    ) -> None:
+        self._recorded = recorded
         if budget.cost is not None and price is None:
             raise UsageError("--max-cost needs a known price: this model is not in the price table; give --prices FILE, or limit tokens")
         self.budget, self.price, self.closed = budget, price, False
@@ -215,7 +218,9 @@ class Ledger:
         self.closed = True
 
     def priced(self, usage: Usage) -> Usage:
-        """`usage` with its cost: 0 for what a cache gave, unknown without a price."""
+        """`usage` with its cost: unknown without a price; as it is where it was recorded."""
+        if self._recorded:
+            return usage
         if self.price is None:
             return replace(usage, cost=None if usage.calls else 0)
         return replace(usage, cost=self.price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens))

@@ -68,6 +68,8 @@ class Request:
     first: int = 0
     """Index of the first of the `n` samples: 3 where samples 0 to 2 are had already."""
     id: CallId | None = None
+    step: int | None = None
+    """The engine's step that this request belongs to, for the accounts."""
 
 
 @dataclass(frozen=True, slots=True)

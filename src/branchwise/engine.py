@@ -1,0 +1,278 @@
+"""The engine: the only loop. It owns concurrency, budget, trace and failure; what to do next is the search's choice.
+
+Steps are issued up to the window, run at once, and committed in the order in which they were issued; the search is asked only at the
+start and at a commit. So the tree depends on the seed, the window and the replies, and never on latency or on `parallel`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Sequence
+from random import Random
+
+from branchwise.budget import Bound, Budget, Ledger
+from branchwise.errors import BranchwiseError
+from branchwise.method import Method
+from branchwise.problem import Kind, Problem
+from branchwise.search.base import Expand, Judge, Step
+from branchwise.steps import Found, InFlight, Outcome, Worker
+from branchwise.trace import Birth, Event, Expanded, Judged, Judgement, Marked, Recorder, Stopped, Warned
+from branchwise.thought.base import Evaluation
+from branchwise.tree import Done, Node, Tree
+
+__all__ = ["Run"]
+
+
+class Run:
+    """One run of one method on one problem. `loop` returns the reason why it ended; `tree` is what it found."""
+
+    def __init__(self, worker: Worker, ledger: Ledger, recorder: Recorder, seed: int) -> None:
+        self.worker, self.ledger, self.recorder = worker, ledger, recorder
+        self.method: Method = worker.method
+        self.problem: Problem = worker.problem
+        self.tree: Tree = worker.tree
+        self.budget: Budget = ledger.budget
+        self.warnings: list[str] = []
+        self.error = ""
+        self.raised: Exception | None = None
+        self._frontier = self.method.search.start(self.tree, Random(seed))
+        self._queue: deque[InFlight] = deque()
+        self._number = 0
+        self._interrupted = ""
+        self._partial = ""
+        self._expanding = 0
+
+    async def loop(self) -> str:
+        """Search until a reason to stop. Never raises but on cancellation; what failed is in `error` and `raised`."""
+        self._reserve()
+        stop = ""
+        try:
+            while not stop:
+                if self._interrupted or (limit := self.ledger.overtime()):
+                    stop = self._interrupted or f"budget:{limit}"
+                    break
+                self._fill()
+                if not self._queue:
+                    stop = self._ending()
+                    break
+                self._start()
+                head = self._queue[0]
+                if head.task is None:
+                    head.serial = True
+                    head.task = self._spawn(head)
+                outcome = await head.task
+                self._queue.popleft()
+                stop = self._commit(head, outcome)
+        except asyncio.CancelledError:
+            if not self._interrupted:
+                raise
+            stop = self._interrupted
+        except Exception as error:
+            stop, self.error, self.raised = "failed", str(error) or type(error).__name__, error
+        finally:
+            self.ledger.close()
+            await self._drain(cancel=stop != "solved")
+        return stop
+
+    def interrupt(self, reason: str) -> None:
+        """End the run now: calls in flight are cancelled, what is committed stays."""
+        if not self._interrupted:
+            self._interrupted = reason
+            self.ledger.close()
+            for flight in self._queue:
+                if flight.task is not None:
+                    flight.task.cancel()
+
+    def _fill(self) -> None:
+        window = self.method.steps_in_flight
+        while len(self._queue) < window and self._room():
+            step = self._frontier.ask()
+            if step is None:
+                break
+            self._issue(step)
+
+    def _room(self) -> bool:
+        """Whether one more expansion may be issued: those in flight might fill the node budget."""
+        cap = self.budget.nodes
+        return cap is None or len(self.tree) + self._expanding < cap
+
+    def _ending(self) -> str:
+        if not self._room() and self._frontier.ask() is not None:
+            return "budget:nodes"
+        if not len(self.tree) and self.tree.failures:
+            self.error = self.error or "nothing could be generated"
+            return "failed"
+        return self._frontier.ended or "exhausted"
+
+    def _issue(self, step: Step) -> None:
+        """Number a step, reserve its child indexes, note the size of the tree and its worst case."""
+        if isinstance(step, Expand):
+            k = step.k or self.method.generate.k
+            node = step.node
+            base, node.reserved = node.reserved, node.reserved + k
+            self._expanding += k
+            self._push(step, k, node, base)
+            return
+        evaluate, nodes = self.method.evaluate, step.nodes
+        if evaluate is None:
+            self._tell(Done(None, judged=nodes))
+        elif not evaluate.joint:
+            for single in nodes:
+                self._push(Judge((single,)), 0, single, 0)
+        else:
+            if len(nodes) == 1 and nodes[0].parent is not None:
+                if nodes[0].count + nodes[0].unknown:
+                    self._tell(Done(None, judged=nodes))
+                    return
+                nodes = tuple(n for n in nodes[0].parent.children if n.status.kind in (Kind.OPEN, Kind.COMPLETE))
+            self._push(Judge(nodes), 0, nodes[0], 0)
+
+    def _push(self, step: Step, k: int, node: Node, base: int) -> None:
+        self._number += 1
+        bound = self.worker.bound(step, self.method.generate, k)
+        self._queue.append(InFlight(self._number, step, k, node.issued, base, len(self.tree.nodes), bound))
+        node.issued += 1
+
+    def _start(self) -> None:
+        """Start what fits, in issue order and without overtaking. Also whenever a step finishes."""
+        for flight in self._queue:
+            if flight.serial or self.ledger.closed:
+                break
+            if flight.task is not None:
+                continue
+            if not self.ledger.fits(flight.bound):
+                break
+            self.ledger.hold(flight.number, flight.bound)
+            flight.task = self._spawn(flight)
+
+    def _spawn(self, flight: InFlight) -> asyncio.Task[Outcome]:
+        task = asyncio.get_running_loop().create_task(self.worker.run(flight))
+        task.add_done_callback(lambda _: self._finished(flight))
+        return task
+
+    def _finished(self, flight: InFlight) -> None:
+        self.ledger.release(flight.number)
+        self._start()
+
+    def _commit(self, flight: InFlight, outcome: Outcome) -> str:
+        """Enter a step into the tree, tell the search, and say whether the run ends."""
+        event = self._event(flight, outcome)
+        done = self._apply(event, outcome.found)
+        self._tell(done)
+        if outcome.error:
+            self.error = outcome.error
+        if done.solved is not None and self.method.stop_when_solved:
+            return "solved"
+        return f"budget:{outcome.partial}" if outcome.partial else ""
+
+    def _event(self, flight: InFlight, outcome: Outcome) -> Event:
+        step = flight.step
+        if isinstance(step, Judge):
+            judgements = [_judgement(node.birth, evaluation) for node, evaluation in outcome.evaluations]
+            return Judged(flight.number, judgements, outcome.partial, outcome.error)
+        self._expanding -= flight.k
+        births: list[Birth] = []
+        made: list[Judgement] = []
+        dropped = [(d.text, d.reason) for d in outcome.dropped]
+        fresh: dict[object, int] = {}
+        wasted = 0
+        for item in outcome.found:
+            twin = item.twin
+            if twin is None:
+                older = self.worker.keys.get(item.key)
+                twin = older.birth if older is not None else fresh.get(item.key)
+                wasted += twin is not None and bool(item.evaluation and item.evaluation.samples)
+            if twin is None and self.budget.nodes is not None and len(self.tree) + len(fresh) >= self.budget.nodes:
+                dropped.append((item.proposal.thought, "beyond the node budget"))
+                continue
+            births.append(_birth(item, twin, len(self.tree.nodes) + len(fresh)))
+            if twin is None:
+                fresh[item.key] = births[-1].node
+                if item.evaluation is not None:
+                    made.append(_judgement(births[-1].node, item.evaluation))
+        return Expanded(
+            flight.number, step.node.birth, births, dropped, made, flight.role, outcome.final, wasted, outcome.partial, outcome.error
+        )  # fmt: skip
+
+    def _apply(self, event: Event, found: Sequence[Found] = ()) -> Done:
+        self.recorder.write(event)
+        done = self.tree.apply(event)
+        assert done is not None
+        if done.born:
+            keys = {item.index: item.key for item in found}
+            for node in done.born:
+                self.worker.keys[keys[node.index]] = node
+                if node.count or node.unknown:
+                    node.issued = 1
+        return done
+
+    def _tell(self, done: Done) -> None:
+        marks = self._frontier.tell(done)
+        if marks:
+            event = Marked(tuple(marks))
+            self.recorder.write(event)
+            self.tree.apply(event)
+
+    def _reserve(self) -> None:
+        """Hold the answering call back from the start: the call, and its tokens for the longest state that there can be."""
+        answer = self.method.answer
+        if answer is None:
+            return
+        worst, cap = self.worker.answer_bound(answer), self.budget.tokens
+        if cap is not None and worst.tokens * 2 > cap:
+            self.warn(f"{cap} tokens are too few to hold back the {worst.tokens} that writing the answer could take; it may end without one")
+            worst = Bound(worst.calls)
+        self.ledger.reserve = worst
+
+    async def write_answer(self, node: Node) -> Node:
+        """Let the model write the answer from `node`, out of the reserve; the node that holds it, or `node` when it could not be written."""
+        answer = self.method.answer
+        assert answer is not None
+        self.ledger.closed, self.ledger.reserve = False, Bound()
+        self._number += 1
+        base, node.reserved = node.reserved, node.reserved + 1
+        flight = InFlight(self._number, Expand(node), 1, node.issued, base, len(self.tree.nodes), Bound(), "answer", serial=True)
+        node.issued += 1
+        try:
+            outcome = await self.worker.run(flight)
+        except BranchwiseError as error:
+            outcome = Outcome(error=str(error))
+        finally:
+            self.ledger.close()
+        self._expanding += 1
+        done = self._apply(self._event(flight, outcome), outcome.found)
+        if outcome.error:
+            self.error = outcome.error
+        return done.born[0] if done.born else (done.merged[0][0] if done.merged else node)
+
+    async def _drain(self, cancel: bool) -> None:
+        """Await what is in flight: those replies are taped and charged, not committed."""
+        tasks = [flight.task for flight in self._queue if flight.task is not None]
+        if cancel:
+            for task in tasks:
+                task.cancel()
+        if tasks:
+            await asyncio.gather(*tasks, return_exceptions=True)
+        self._queue.clear()
+
+    def warn(self, text: str) -> None:
+        """Tell the user something once."""
+        if text not in self.warnings:
+            self.warnings.append(text)
+            self.recorder.write(Warned(text))
+
+    def stopped(self, stop: str, node: Node | None, answer: str | None, solved: bool | None) -> None:
+        """Record the end."""
+        usage = self.ledger.spent.to_json() | {"by_role": {r: u.to_json() for r, u in sorted(self.ledger.by_role.items())}}
+        self.recorder.write(Stopped(stop, None if node is None else node.birth, answer, solved, usage, self.error))
+
+
+def _birth(item: Found, twin: int | None, number: int) -> Birth:
+    proposal, status = item.proposal, item.status
+    node = number if twin is None else twin
+    return Birth(node, item.index, proposal.thought, status.kind.value, status.reason, proposal.confidence, twin is not None)
+
+
+def _judgement(node: int, evaluation: Evaluation) -> Judgement:
+    return Judgement(node, evaluation.value, evaluation.samples, evaluation.reason)

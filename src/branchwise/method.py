@@ -1,0 +1,90 @@
+"""A method: generator, evaluator, search and pick put together, and what does not go together. Knows no model."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from branchwise.errors import MethodError, UsageError
+from branchwise.problem import Problem, is_reversible
+from branchwise.search.base import Search
+from branchwise.search.beam import Beam
+from branchwise.search.chain import Chain
+from branchwise.search.pick import Pick, best_value
+from branchwise.thought.base import Evaluator, Generator
+from branchwise.thought.combine import Combine
+
+__all__ = ["Method", "describe", "with_sampling"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Method:
+    """How to solve: everything but the problem, the model and the budget. Raises `MethodError` for parts that make no sense together."""
+
+    generate: Generator
+    search: Search
+    evaluate: Evaluator | None = None
+    """`None`: nothing is judged."""
+    pick: Pick = best_value
+    answer: Generator | None = None
+    """Writes the answer from the picked state when that has none; its call is held back from the budget from the start."""
+    name: str = "custom"
+    window: int | None = None
+    """Steps in flight at once; `None`: as the search says. Shapes the tree of searches that choose by value."""
+    stop_when_solved: bool = True
+    """End as soon as a state is proven."""
+
+    def __post_init__(self) -> None:
+        if self.window is not None and self.window < 1:
+            raise UsageError(f"a window of {self.window} steps does nothing: at least 1")
+        search, evaluate = self.search, self.evaluate
+        if isinstance(search, Beam) and search.depth > 1 and evaluate is None:
+            raise MethodError("beam chooses states by value: with more than one level it needs an evaluator")
+        if isinstance(search, Chain) and evaluate is not None and evaluate.joint:
+            raise MethodError("vote × chain: a chain has one state at a time, so there is nothing to vote on")
+
+    @property
+    def steps_in_flight(self) -> int:
+        """The window in force."""
+        return self.search.window if self.window is None else self.window
+
+    def refuse(self, problem: Problem) -> None:
+        """Raise `MethodError` when this method cannot be used on `problem`."""
+        if self.search.goes_back and not is_reversible(problem):
+            raise MethodError(
+                f"method {self.name!r} goes back to earlier states, but this problem is not reversible: "
+                "use chain, or a beam of breadth 1, or search over a plan only"
+            )
+
+
+def with_sampling(part: T, **changes: Any) -> T:
+    """A generator or evaluator with other sampling settings (`temperature`, `max_tokens`, `stop`), those of its parts too."""
+    if part is None or not dataclasses.is_dataclass(part) or isinstance(part, type):
+        return part
+    if isinstance(part, Combine):
+        parts = (with_sampling(inner, **changes) for inner in part.parts)
+        return cast(T, Combine(*parts, weights=part.weights, how=part.how))
+    names = {f.name for f in dataclasses.fields(part)}
+    if "sampling" not in names:
+        return part
+    return cast(T, dataclasses.replace(part, sampling=dataclasses.replace(cast(Any, part).sampling, **changes)))
+
+
+def describe(value: Any) -> Any:
+    """A value as JSON, the same in every process: what must not change on resume is compared in this form."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        described = {f.name: describe(getattr(value, f.name)) for f in dataclasses.fields(value) if not f.name.startswith("_")}
+        return {"is": type(value).__name__, **described}
+    if isinstance(value, (tuple, list)):
+        return [describe(item) for item in value]
+    if isinstance(value, dict):
+        return {str(key): describe(item) for key, item in sorted(value.items(), key=lambda pair: str(pair[0]))}
+    if value is None or isinstance(value, (str, int, float, bool)):
+        return value
+    if isinstance(value, Callable):  # type: ignore[arg-type]
+        return f"{getattr(value, '__module__', '')}.{getattr(value, '__qualname__', type(value).__qualname__)}"
+    return type(value).__qualname__

@@ -1,0 +1,55 @@
+"""Every attempt is admitted by the ledger before it starts, and charged when it ends. Knows no provider."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+
+from branchwise.budget import Bound, Ledger, Usage
+from branchwise.errors import ModelError
+from branchwise.model.base import LanguageModel, Reply, Request
+
+__all__ = ["Metered", "request_bound"]
+
+MESSAGE_TOKENS = 64
+"""What a chat template can add to one message: an upper bound for the templates that we know."""
+
+
+def request_bound(request: Request) -> Bound:
+    """The most that one attempt can spend: a prompt has no more tokens than bytes; backends may count it once a sample."""
+    prompt = sum(len(m.content.encode("utf-8", "replace")) + MESSAGE_TOKENS for m in request.messages)
+    return Bound(request.n, prompt * request.n, request.max_tokens * request.n)
+
+
+class Metered:
+    """A retry costs what it costs: each attempt is `n` calls, whether it succeeds or not."""
+
+    def __init__(self, inner: LanguageModel, ledger: Ledger) -> None:
+        self._inner, self._ledger = inner, ledger
+
+    @property
+    def name(self) -> str:
+        """That of the backend."""
+        return self._inner.name
+
+    @property
+    def identity(self) -> str:
+        """That of the backend."""
+        return self._inner.identity
+
+    async def sample(self, request: Request) -> Reply:
+        """The reply, with prices. Raises `OutOfBudget` before anything is sent."""
+        ledger = self._ledger
+        ledger.admit(request.step, request_bound(request))
+        try:
+            reply = await self._inner.sample(request)
+        except (ModelError, asyncio.CancelledError):
+            ledger.charge(request.step, request.role, ledger.priced(Usage(calls=request.n, requests=1)))
+            raise
+        samples, total = [], Usage()
+        for sample in reply.samples:
+            usage = ledger.priced(sample.usage)
+            total += usage
+            samples.append(replace(sample, usage=usage))
+        ledger.charge(request.step, request.role, total)
+        return replace(reply, samples=tuple(samples))

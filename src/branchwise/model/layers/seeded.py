@@ -1,0 +1,87 @@
+"""One step's view of the model: it names each call by its place in the tree and derives its seeds. Knows no provider and no tree."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from hashlib import blake2b
+
+from branchwise.errors import OutOfBudget
+from branchwise.model.base import CallId, LanguageModel, Reply, Request, Sample, fingerprint
+
+__all__ = ["Seeded", "Turn", "derive_seed"]
+
+
+@dataclass(slots=True)
+class Turn:
+    """How the calls of one step are made: at once, or (`serial`) one sample at a time, until the first that does not fit the budget."""
+
+    step: int
+    serial: bool = False
+    broken: str = ""
+    """The limit that stopped the step; nothing of it is called after that, so that a smaller cap gives a prefix of a larger one."""
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+def derive_seed(run: int, where: CallId, sample: int) -> int:
+    """A 31-bit seed from the run's seed and the place of the sample: never from a counter, never the same for two samples."""
+    text = f"{run}\0{where.node}\0{where.role}\0{where.occurrence}\0{where.digest}\0{where.repeat}\0{sample}"
+    return int.from_bytes(blake2b(text.encode("utf-8", "replace"), digest_size=4).digest(), "big") & 0x7FFFFFFF
+
+
+class Seeded:
+    """The outermost layer: `node` and `occurrence` say where in the tree the step stands. `role` overrides that of the requests."""
+
+    def __init__(self, inner: LanguageModel, seed: int, turn: Turn, node: str, occurrence: int, role: str | None = None) -> None:
+        self._inner, self._seed, self._turn = inner, seed, turn
+        self._node, self._occurrence, self._role = node, occurrence, role
+        self._repeats: dict[tuple[str, str], int] = {}
+
+    @property
+    def name(self) -> str:
+        """That of the backend."""
+        return self._inner.name
+
+    @property
+    def identity(self) -> str:
+        """That of the backend."""
+        return self._inner.identity
+
+    async def sample(self, request: Request) -> Reply:
+        """`request.n` samples, fewer (`missing`) where the budget ends among them. Raises `OutOfBudget` when there is none."""
+        role = self._role or request.role
+        digest = fingerprint(request)
+        repeat = self._repeats.get((role, digest), 0)
+        self._repeats[(role, digest)] = repeat + 1
+        where = CallId(self._node, self._occurrence, role, digest, repeat)
+        seeds = tuple(derive_seed(self._seed, where, request.first + i) for i in range(request.n))
+        placed = replace(request, role=role, id=where, seeds=seeds, step=self._turn.step)
+        if self._turn.broken:
+            raise OutOfBudget(self._turn.broken)
+        if self._turn.serial:
+            return await self._one_by_one(placed)
+        try:
+            return await self._inner.sample(placed)
+        except OutOfBudget as stop:
+            self._turn.broken = stop.limit
+            raise
+
+    async def _one_by_one(self, request: Request) -> Reply:
+        turn = self._turn
+        samples: list[Sample] = []
+        missing, error = 0, ""
+        last = Reply(())
+        for i in range(request.n):
+            async with turn.lock:
+                if turn.broken:
+                    break
+                try:
+                    last = await self._inner.sample(replace(request, n=1, first=request.first + i, seeds=request.seeds[i : i + 1]))
+                except OutOfBudget as stop:
+                    turn.broken = stop.limit
+                    break
+                samples.extend(last.samples)
+                missing, error = missing + last.missing, last.error or error
+        if not samples and turn.broken:
+            raise OutOfBudget(turn.broken)
+        return Reply(tuple(samples), last.model, last.system_fingerprint, request.n - len(samples), error)

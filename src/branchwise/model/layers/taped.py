@@ -1,0 +1,79 @@
+"""Replies go on the tape as they arrive, and are taken from it where it has them. Knows no provider."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+from branchwise.budget import Ledger
+from branchwise.model.base import LanguageModel, Reply, Request, Sample
+from branchwise.model.layers.metered import request_bound
+from branchwise.model.tape import Tape, taped
+from branchwise.trace import Call, Recorder
+
+__all__ = ["Taped"]
+
+
+class Taped:
+    """A sample on the tape is admitted and charged as it was recorded; the others are asked for, charged below and recorded."""
+
+    def __init__(self, inner: LanguageModel, tape: Tape, recorder: Recorder, ledger: Ledger) -> None:
+        self._inner, self._tape, self._recorder, self._ledger = inner, tape, recorder, ledger
+
+    @property
+    def name(self) -> str:
+        """That of the backend."""
+        return self._inner.name
+
+    @property
+    def identity(self) -> str:
+        """That of the backend."""
+        return self._inner.identity
+
+    async def sample(self, request: Request) -> Reply:
+        """The samples in order, each from the tape or from the model."""
+        if not len(self._tape) or request.id is None:
+            return await self._live(request)
+        samples: list[Sample] = []
+        model = system = ""
+        index, end, missing, error = request.first, request.first + request.n, 0, ""
+        while index < end:
+            found = self._tape.find(request.id, index)
+            if found is not None:
+                sample, model, system = found
+                self._replay(request, sample)
+                samples.append(sample)
+                index += 1
+                continue
+            stop = index + 1
+            while stop < end and self._tape.find(request.id, stop) is None:
+                stop += 1
+            offset = index - request.first
+            part = replace(request, n=stop - index, first=index, seeds=request.seeds[offset : offset + stop - index])
+            reply = await self._live(part)
+            samples.extend(reply.samples)
+            model, system = reply.model, reply.system_fingerprint
+            missing, error = missing + reply.missing, reply.error or error
+            index = stop
+        return Reply(tuple(samples), model, system, missing, error)
+
+    def _replay(self, request: Request, sample: Sample) -> None:
+        self._ledger.admit(request.step, request_bound(replace(request, n=1)))
+        self._ledger.charge(request.step, request.role, sample.usage)
+
+    async def _live(self, request: Request) -> Reply:
+        started = time.monotonic()
+        reply = await self._inner.sample(request)
+        where = request.id
+        if where is not None and reply.samples:
+            messages = [{"role": m.role, "content": m.content} for m in request.messages]
+            self._recorder.write(
+                Call(
+                    where.node, where.occurrence, where.role, where.digest, where.repeat, request.first,
+                    [taped(sample) for sample in reply.samples], reply.model, reply.system_fingerprint, messages,
+                    round(time.monotonic() - started, 4),
+                )
+            )  # fmt: skip
+        return reply
+
+

@@ -1,0 +1,105 @@
+"""The tape: every reply of a run, by the place in the tree where it was asked for. Knows no tree.
+
+Resume is replay that runs past the end of the tape; there is no other checkpoint.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from branchwise.budget import Usage
+from branchwise.errors import MissingCall, TraceError
+from branchwise.model.base import CallId, Outcome, Reply, Request, Sample
+from branchwise.trace import Call, Event, Started, TapedSample, read_trace
+
+__all__ = ["Tape", "TapeModel"]
+
+
+class Tape:
+    """Samples by call and index. Empty by default."""
+
+    def __init__(self) -> None:
+        self._samples: dict[tuple[CallId, int], tuple[Sample, str, str]] = {}
+        self._prompts: dict[tuple[str, int, str, int], str] = {}
+        self.started: Started | None = None
+
+    def __len__(self) -> int:
+        return len(self._samples)
+
+    @classmethod
+    def load(cls, path: Path, notice: Callable[[str], None] = lambda text: None) -> Tape:
+        """The tape in a trace. Raises `TraceError`."""
+        return cls.of(read_trace(path, notice))
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> Tape:
+        """The tape in events; of a sample recorded twice the first counts."""
+        tape = cls()
+        for event in events:
+            if isinstance(event, Call):
+                tape.add(event)
+            elif isinstance(event, Started) and tape.started is None:
+                tape.started = event
+        return tape
+
+    def add(self, call: Call) -> None:
+        """Put one call on the tape."""
+        where = CallId(call.node, call.occurrence, call.role, call.digest, call.repeat)
+        self._prompts[(call.node, call.occurrence, call.role, call.repeat)] = call.digest
+        for index, taped in enumerate(call.samples, call.first):
+            self._samples.setdefault((where, index), (_sample(taped), call.model, call.system_fingerprint))
+
+    def find(self, where: CallId, index: int) -> tuple[Sample, str, str] | None:
+        """The sample, the model and the system fingerprint as recorded, or `None`."""
+        return self._samples.get((where, index))
+
+    def missing(self, where: CallId, index: int) -> MissingCall:
+        """The error that says which call the tape lacks, and whether its prompt has changed."""
+        other = self._prompts.get((where.node, where.occurrence, where.role, where.repeat))
+        why = f"; the tape has this call with another prompt or setting ({other})" if other and other != where.digest else ""
+        return MissingCall(f"the tape lacks sample {index} of {where}{why}")
+
+
+def _sample(taped: TapedSample) -> Sample:
+    logprobs = None if taped.logprobs is None else tuple(dict(token) for token in taped.logprobs)
+    usage = Usage.from_json(taped.usage)
+    return Sample(taped.text, Outcome(taped.outcome), taped.reasoning, taped.finish, usage, logprobs, taped.error)
+
+
+class TapeModel:
+    """A recorded run as a model (`--model tape:FILE`): the same requests get the same replies, at the recorded cost, offline."""
+
+    recorded = True
+
+    def __init__(self, tape: Tape, path: Path) -> None:
+        if tape.started is None:
+            raise TraceError(f"{path} holds no run that could be replayed")
+        self.tape, self.run = tape, tape.started.run
+        self.name = f"tape:{path}"
+        self.identity = str(self.run["model"])
+
+    @classmethod
+    def open(cls, path: Path) -> TapeModel:
+        """Read a trace. Raises `TraceError`."""
+        return cls(Tape.load(path), path)
+
+    async def sample(self, request: Request) -> Reply:
+        """As recorded. Raises `MissingCall` with the name of a call that is not on the tape."""
+        if request.id is None:
+            raise MissingCall("a tape answers only the calls of a run")
+        samples, model, system = [], "", ""
+        for index in range(request.first, request.first + request.n):
+            found = self.tape.find(request.id, index)
+            if found is None:
+                raise self.tape.missing(request.id, index)
+            sample, model, system = found
+            samples.append(sample)
+        return Reply(tuple(samples), model, system)
+
+
+def taped(sample: Sample) -> TapedSample:
+    """A sample as it goes on the tape."""
+    usage: dict[str, Any] = sample.usage.to_json()
+    return TapedSample(sample.text, sample.outcome.value, usage, sample.reasoning, sample.finish, sample.error, sample.logprobs)

@@ -1,0 +1,118 @@
+"""What a search is: a rule over the tree that asks for steps and is told what came of them. Knows no model, no clock and no chance but its rng."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from branchwise.problem import Kind
+from branchwise.trace import Mark
+from branchwise.tree import Done, Fate, Node, Tree
+
+__all__ = ["Chance", "Expand", "Frontier", "Judge", "Level", "Search", "Step", "kept", "pruned", "rank"]
+
+
+class Chance(Protocol):
+    """The part of `random.Random` that searches may use."""
+
+    def random(self) -> float:
+        """A number in [0, 1)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Expand:
+    """Ask for up to `k` children of `node` (`None`: as many as the generator gives by default); `judge` values them in the same step."""
+
+    node: Node
+    k: int | None = None
+    judge: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Ask for the values of `nodes`. Nodes of one `Judge` are compared with one another by a joint evaluator (vote)."""
+
+    nodes: tuple[Node, ...]
+
+
+Step = Expand | Judge
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """A share of a search's worst case: `expand` states at `depth` are expanded, `judge` states at `depth` are judged.
+
+    `groups` is the number of comparisons that those states are split into, for a joint evaluator.
+    """
+
+    depth: int
+    expand: int = 0
+    judge: int = 0
+    groups: int = 1
+
+
+class Frontier(Protocol):
+    """The mutable side of a search on one tree: an index over it."""
+
+    @property
+    def ended(self) -> str:
+        """Why nothing more is asked for: `exhausted`, `max_depth` or `budget:steps`. Read after `ask` gave `None` with nothing in flight."""
+        ...
+
+    def ask(self) -> Step | None:
+        """The next step; `None` means nothing now (wait for a commit), or finished."""
+        ...
+
+    def tell(self, done: Done) -> Sequence[Mark]:
+        """What was committed, failed and empty steps too. Returns its decisions on nodes. O(log n) or O(depth), never a scan."""
+        ...
+
+
+class Search(Protocol):
+    """Frozen settings of a search."""
+
+    @property
+    def goes_back(self) -> bool:
+        """Whether it returns to states it has left, which an irreversible problem cannot do."""
+        ...
+
+    @property
+    def window(self) -> int:
+        """Steps in flight at once by default; shapes the tree of searches that choose by value."""
+        ...
+
+    @property
+    def max_depth(self) -> int | None:
+        """The most thoughts on a path."""
+        ...
+
+    def start(self, tree: Tree, rng: Chance) -> Frontier:
+        """A frontier over `tree`, which holds its root only."""
+        ...
+
+    def plan(self, k: int) -> list[Level]:
+        """The worst case with `k` children a step; exact where every step gives `k` children and nothing is pruned, merged or solved."""
+        ...
+
+
+def rank(node: Node) -> tuple[bool, float, int]:
+    """Sort key: best value first, unknown after every known value, ties by birth."""
+    value = node.value
+    return (value is None, -(value or 0.0), node.birth)
+
+
+def kept(node: Node, reason: str = "") -> Mark:
+    """The search goes on with this node."""
+    return Mark(node.birth, Fate.KEPT, reason)
+
+
+def pruned(node: Node, reason: str) -> Mark:
+    """The search gives this node up, and why."""
+    return Mark(node.birth, Fate.PRUNED, reason)
+
+
+def expandable(node: Node) -> bool:
+    """Whether a search that does not refine may expand it."""
+    return node.status.kind is Kind.OPEN

@@ -1,0 +1,140 @@
+"""Breadth-first Tree of Thoughts: keep the best `breadth` states of each level. Knows no model.
+
+Yao et al. 2023, Algorithm 1 (ToT-BFS).
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from branchwise.errors import UsageError
+from branchwise.problem import Kind
+from branchwise.search.base import Chance, Expand, Judge, Level, Step, expandable, kept, pruned, rank
+from branchwise.trace import Mark
+from branchwise.tree import Done, Node, Tree
+
+__all__ = ["Beam", "BeamFrontier"]
+
+_LEVEL = 1 << 30
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Beam:
+    """S'_t = {[s, z] : s in S_t-1, z in G(p, s, k)}; S_t = the best `breadth` of S'_t by value (Algorithm 1).
+
+    Ties go to the earlier birth, unknown values come last, and states valued below `prune_below` never fill the beam (section B.3).
+    `select="sample"` draws the survivors in proportion to value, without replacement, in place of the greedy choice.
+    The window is the whole level: it does not shape the tree.
+    """
+
+    breadth: int = 5
+    """b, states kept a level; at least 1."""
+    depth: int = 3
+    """T, levels; at least 1."""
+    prune_below: float = 0.0
+    """v_th in [0, 1]: a known value below it is not kept."""
+    select: Literal["greedy", "sample"] = "greedy"
+
+    def __post_init__(self) -> None:
+        if self.breadth < 1 or self.depth < 1:
+            raise UsageError(f"beam needs breadth and depth of at least 1, not {self.breadth} and {self.depth}")
+
+    @property
+    def goes_back(self) -> bool:
+        """Several states of a level are gone on with in turn, unless there is only one."""
+        return self.breadth > 1
+
+    @property
+    def window(self) -> int:
+        """The whole level."""
+        return _LEVEL
+
+    @property
+    def max_depth(self) -> int:
+        """T."""
+        return self.depth
+
+    def start(self, tree: Tree, rng: Chance) -> BeamFrontier:
+        """A frontier that begins with S_0 = {x}."""
+        return BeamFrontier(self, tree, rng)
+
+    def plan(self, k: int) -> list[Level]:
+        """k + (T-1)·b·k new states when the first level fills the beam."""
+        levels, states = [], 1
+        for depth in range(self.depth):
+            levels.append(Level(depth, expand=states))
+            levels.append(Level(depth + 1, judge=states * k))
+            states = min(self.breadth, states * k)
+        return levels
+
+
+class BeamFrontier:
+    """Phases of one level: its expansions are out; then its judgements are out; then it is cut."""
+
+    def __init__(self, search: Beam, tree: Tree, rng: Chance) -> None:
+        self._search, self._rng = search, rng
+        self._steps: deque[Step] = deque([Expand(tree.root)])
+        self._out = 1
+        self._depth = 0
+        self._children: list[Node] = []
+        self._judging = False
+        self.ended = ""
+
+    def ask(self) -> Step | None:
+        """The next expansion or judgement of this level."""
+        return self._steps.popleft() if self._steps else None
+
+    def tell(self, done: Done) -> Sequence[Mark]:
+        """Count this level's steps in; when the last is in, judge or cut the level."""
+        if self._judging:
+            self._out -= len(done.judged) or 1
+        else:
+            self._out -= 1
+            self._children.extend(node for node in done.born if node.status.kind in (Kind.OPEN, Kind.COMPLETE))
+        if self._out > 0:
+            return ()
+        if not self._judging and self._children:
+            self._judging = True
+            self._out = len(self._children)
+            self._steps.append(Judge(tuple(self._children)))
+            return ()
+        return self._cut()
+
+    def _cut(self) -> list[Mark]:
+        search, self._judging, self._depth = self._search, False, self._depth + 1
+        low = [n for n in self._children if n.value is not None and n.value < search.prune_below]
+        rest = sorted((n for n in self._children if n.value is None or n.value >= search.prune_below), key=rank)
+        chosen = rest[: search.breadth] if search.select == "greedy" else self._sample(rest)
+        ids = {node.birth for node in chosen}
+        marks = [kept(node) for node in chosen]
+        marks += [pruned(n, f"value {n.value:.3g} is below {search.prune_below:g}") for n in low]
+        marks += [pruned(n, f"not among the best {search.breadth}") for n in rest if n.birth not in ids]
+        self._children = []
+        states = [node for node in chosen if expandable(node)]
+        if not states:
+            self.ended = "max_depth" if chosen and self._depth == search.depth else "exhausted"
+        elif self._depth == search.depth:
+            self.ended = "max_depth"
+        else:
+            self._steps.extend(Expand(node) for node in states)
+            self._out = len(states)
+        return marks
+
+    def _sample(self, nodes: list[Node]) -> list[Node]:
+        """`breadth` of `nodes`, drawn one after the other in proportion to value; unknown counts as 0, and all zero is uniform."""
+        rest = list(nodes)
+        chosen: list[Node] = []
+        while rest and len(chosen) < self._search.breadth:
+            weights = [node.value or 0.0 for node in rest]
+            total = sum(weights)
+            if total <= 0:
+                weights, total = [1.0] * len(rest), float(len(rest))
+            point, index = self._rng.random() * total, 0
+            while index < len(rest) - 1 and point >= weights[index]:
+                point -= weights[index]
+                index += 1
+            chosen.append(rest.pop(index))
+        return chosen

@@ -1,0 +1,114 @@
+"""Depth-first Tree of Thoughts: the most promising child first, prune at a threshold, come back. Knows no model.
+
+Yao et al. 2023, Algorithm 2 (ToT-DFS).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from branchwise.errors import UsageError
+from branchwise.problem import Kind
+from branchwise.search.base import Chance, Expand, Judge, Level, Step, expandable, kept, pruned
+from branchwise.trace import Mark
+from branchwise.tree import Done, Node, Tree
+
+__all__ = ["DepthFirst", "DepthFirstFrontier"]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DepthFirst:
+    """Children in the generator's order of confidence; a child is valued when its turn comes; it is pruned when its value is at most
+    `prune_at`; the parent's next child follows when a subtree is finished (Algorithm 2).
+
+    An unknown value is no reason to prune. Dead children are never visited. The window is 1: every choice waits for the last value.
+    """
+
+    depth: int = 10
+    """T, the most thoughts on a path; at least 1."""
+    prune_at: float = 0.0
+    """v_th in [0, 1]: a known value at or below it is pruned. -1 never prunes."""
+    max_steps: int = 100
+    """States visited at the most, pruned ones included; at least 1."""
+
+    def __post_init__(self) -> None:
+        if self.depth < 1 or self.max_steps < 1:
+            raise UsageError(f"dfs needs depth and max_steps of at least 1, not {self.depth} and {self.max_steps}")
+
+    @property
+    def goes_back(self) -> bool:
+        """It backtracks."""
+        return True
+
+    @property
+    def window(self) -> int:
+        """One step at a time."""
+        return 1
+
+    @property
+    def max_depth(self) -> int:
+        """T."""
+        return self.depth
+
+    def start(self, tree: Tree, rng: Chance) -> DepthFirstFrontier:
+        """A frontier that begins at the root."""
+        return DepthFirstFrontier(self, tree)
+
+    def plan(self, k: int) -> list[Level]:
+        """Every visited state is judged, and expanded unless it is at depth T."""
+        inner = visited = 0
+        for depth in range(1, self.depth + 1):
+            states = min(self.max_steps, k**depth if depth < 64 else self.max_steps)
+            visited += states
+            inner += states if depth < self.depth else 0
+        visited, inner = min(visited, self.max_steps), min(inner, self.max_steps - 1)
+        return [Level(self.depth - 1, expand=1 + inner), Level(self.depth, judge=visited, groups=visited)]
+
+
+class DepthFirstFrontier:
+    """A stack of children whose turn has not come."""
+
+    def __init__(self, search: DepthFirst, tree: Tree) -> None:
+        self._search = search
+        self._stack: list[Node] = []
+        self._next: Step | None = Expand(tree.root)
+        self._current: Node | None = None
+        self._visited = 0
+        self.ended = ""
+
+    def ask(self) -> Step | None:
+        """Value the child whose turn it is, or expand the one that was just kept."""
+        step, self._next = self._next, None
+        return step
+
+    def tell(self, done: Done) -> Sequence[Mark]:
+        """Push the children of an expansion; prune or go down after a value."""
+        marks: list[Mark] = []
+        if done.node is not None:
+            children = [node for node in done.born if node.status.kind in (Kind.OPEN, Kind.COMPLETE)]
+            children.sort(key=lambda node: (-(node.confidence or 0.0), node.birth))
+            self._stack.extend(reversed(children))
+        else:
+            marks.extend(self._decide(node) for node in done.judged if node is self._current)
+        if self._next is None:
+            self._visit()
+        return marks
+
+    def _decide(self, node: Node) -> Mark:
+        value, limit = node.value, self._search.prune_at
+        if value is not None and value <= limit:
+            return pruned(node, f"value {value:.3g} is not above {limit:g}")
+        if expandable(node) and node.depth < self._search.depth and self._visited < self._search.max_steps:
+            self._next = Expand(node)
+        return kept(node)
+
+    def _visit(self) -> None:
+        if not self._stack:
+            self.ended = "exhausted"
+        elif self._visited >= self._search.max_steps:
+            self.ended = "budget:steps"
+        else:
+            self._visited += 1
+            self._current = self._stack.pop()
+            self._next = Judge((self._current,))

@@ -1,0 +1,229 @@
+"""solve(), solve_sync() and watch(): one run from a problem, a method, a model and a budget to a Result. Reads no environment."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from branchwise.budget import Budget, Ledger, Price
+from branchwise.engine import Run
+from branchwise.errors import BranchwiseError, TraceError
+from branchwise.method import Method, describe
+from branchwise.model.base import LanguageModel
+from branchwise.model.layers.limited import Limited
+from branchwise.model.layers.metered import Metered
+from branchwise.model.layers.retrying import Retrying, RetryPolicy
+from branchwise.model.layers.taped import Taped
+from branchwise.model.tape import Tape
+from branchwise.problem import Kind, Problem, is_provable, prompts
+from branchwise.result import Result, versions
+from branchwise.steps import Worker
+from branchwise.trace import Event, Recorder, Started
+from branchwise.tree import Node, Tree
+
+__all__ = ["Stop", "solve", "solve_sync", "watch"]
+
+_FREE = Price(0, 0)
+
+
+class Stop:
+    """A way to end a run early and keep what it has: `stop.now()` from a signal handler or another task."""
+
+    def __init__(self) -> None:
+        self._runs: list[Run] = []
+        self.asked = False
+
+    def now(self) -> None:
+        """End every run that was given this object; each returns its best answer so far, `cancelled`."""
+        self.asked = True
+        for run in self._runs:
+            run.interrupt("cancelled")
+
+    def add(self, run: Run) -> None:
+        """Called by `solve`."""
+        self._runs.append(run)
+        if self.asked:
+            run.interrupt("cancelled")
+
+    def remove(self, run: Run) -> None:
+        """Called by `solve`."""
+        self._runs.remove(run)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Settings:
+    budget: Budget
+    seed: int
+    trace: Path | None
+    resume: Path | None
+    parallel: int
+    price: Price | None
+    retry: RetryPolicy
+    listeners: tuple[Callable[[Event], None], ...]
+    about: Mapping[str, Any]
+    stop: Stop | None
+
+
+async def solve(
+    problem: Problem,
+    method: Method,
+    model: LanguageModel,
+    *,
+    budget: Budget | None = None,
+    seed: int = 0,
+    trace: Path | str | None = None,
+    resume: Path | str | None = None,
+    parallel: int = 8,
+    price: Price | None = _FREE,
+    retry: RetryPolicy | None = None,
+    on_event: Callable[[Event], None] | None = None,
+    stop: Stop | None = None,
+    about: Mapping[str, Any] | None = None,
+) -> Result:
+    """Search for an answer to `problem`.
+
+    `budget` limits the run (default none). `trace` names a new file for the events, `resume` an unfinished (or finished) one to go on with:
+    its replies are replayed and only the missing calls are made. `parallel` bounds model calls at once and never changes the tree. `price`
+    is `None` where it is unknown (the default counts dollars as 0, for local models). `on_event` is called with each event as it is
+    recorded. Errors of the model end the run (`failed`) or a step; errors of your own problem or generator are raised as they are.
+
+    Raises `UsageError` before the first call for settings that cannot work, `TraceError` for a trace that does not belong to this run.
+    """
+    settings = _Settings(
+        budget=budget or Budget(), seed=seed, trace=None if trace is None else Path(trace), resume=None if resume is None else Path(resume),
+        parallel=parallel, price=price, retry=retry or RetryPolicy(), listeners=() if on_event is None else (on_event,),
+        about=about or {}, stop=stop,
+    )  # fmt: skip
+    return await _solve(problem, method, model, settings)
+
+
+async def _solve(problem: Problem, method: Method, model: LanguageModel, settings: _Settings) -> Result:
+    method.refuse(problem)
+    identity = _identity(problem, method, model, settings.seed)
+    ledger = Ledger(settings.budget, settings.price, recorded=getattr(model, "recorded", False))
+    limited = Limited(model, settings.parallel)
+    tape = _tape(settings, identity)
+    recorder = Recorder(settings.resume or settings.trace, settings.listeners)
+    try:
+        about = {"budget": settings.budget.to_json(), "parallel": settings.parallel, "versions": versions(), **settings.about}
+        recorder.write(Started(identity, about))
+        retrying = Retrying(Metered(limited, ledger), settings.retry)
+        layers = Taped(retrying, tape, recorder, ledger)
+        worker = Worker(method, problem, layers, settings.seed, Tree(), settings.retry.attempts)
+        run = Run(worker, ledger, recorder, settings.seed)
+        return await _finish(run, await _searched(run, settings), settings, model)
+    finally:
+        recorder.close()
+
+
+async def _searched(run: Run, settings: _Settings) -> str:
+    """The reason why the search ended; the clock and the user can end it at any time."""
+    stop, seconds = settings.stop, settings.budget.seconds
+    timer = None
+    if seconds is not None:
+        timer = asyncio.get_running_loop().call_later(seconds, run.interrupt, "budget:seconds")
+    if stop is not None:
+        stop.add(run)
+    try:
+        return await run.loop()
+    except asyncio.CancelledError:
+        run.stopped("cancelled", None, None, None)
+        raise
+    finally:
+        if timer is not None:
+            timer.cancel()
+        if stop is not None:
+            stop.remove(run)
+
+
+async def _finish(run: Run, stop: str, settings: _Settings, model: LanguageModel) -> Result:
+    """Choose the answer, let it be written where the method says so, and record the end."""
+    problem, tree, method = run.problem, run.tree, run.method
+    node = method.pick(tree, problem)
+    if method.answer is not None and stop not in ("cancelled", "failed", "budget:seconds"):
+        root = tree.root if node is None else node
+        if node is None or problem.answer(node.state) is None:
+            written = await run.write_answer(root)
+            node = written if written is not tree.root else node
+            if written.status.kind is Kind.SOLVED:
+                stop = "solved"
+    answer = None if node is None else problem.answer(node.state)
+    solved = _solved(problem, node, answer)
+    run.stopped(stop, node, answer, solved)
+    if run.raised is not None and not isinstance(run.raised, BranchwiseError):
+        raise run.raised
+    return Result(
+        answer=answer, solved=solved, unfinished=_unfinished(stop, node), stop_reason=stop, method=method.name, model=model.name,
+        seed=settings.seed, tree=tree, node=node, usage=run.ledger.spent, by_role=dict(run.ledger.by_role), seconds=run.ledger.seconds,
+        error=run.error, warnings=tuple(run.warnings), trace=settings.resume or settings.trace, versions=versions(),
+    )  # fmt: skip
+
+
+def _solved(problem: Problem, node: Node | None, answer: str | None) -> bool | None:
+    if node is not None and node.status.kind is Kind.SOLVED:
+        return True
+    return False if answer is None or is_provable(problem) else None
+
+
+def _unfinished(stop: str, node: Node | None) -> bool:
+    """Cut short, or ended on a state that is no answer."""
+    if stop.startswith("budget:") or stop in ("cancelled", "failed"):
+        return True
+    return node is not None and node.status.kind is Kind.OPEN
+
+
+def _identity(problem: Problem, method: Method, model: LanguageModel, seed: int) -> dict[str, Any]:
+    """What may not change on resume."""
+    what = {"is": type(problem).__qualname__, "prompt": problem.prompt, "prompts": dict(prompts(problem))}
+    return {
+        "problem": what, "method": describe(method), "model": model.identity, "seed": seed, "window": min(method.steps_in_flight, 1 << 30),
+    }  # fmt: skip
+
+
+def _tape(settings: _Settings, identity: dict[str, Any]) -> Tape:
+    if settings.resume is not None and settings.trace is not None and settings.trace != settings.resume:
+        raise TraceError("give either --trace for a new run or --resume for one to go on with; resuming appends to its own trace")
+    if settings.resume is None:
+        if settings.trace is not None and settings.trace.exists() and settings.trace.stat().st_size:
+            raise TraceError(f"{settings.trace} exists already; --resume it, or name another file with --trace")
+        return Tape()
+    tape = Tape.load(settings.resume)
+    assert tape.started is not None
+    old = tape.started.run
+    for key, new in identity.items():
+        if old.get(key) != new:
+            raise TraceError(
+                f"{settings.resume} was made with another {key} ({_short(old.get(key))}, now {_short(new)}); "
+                "resume with the same problem, method, model, seed and window: budget, parallelism and prices may change"
+            )
+    return tape
+
+
+def _short(value: Any) -> str:
+    text = str(value.get("name") or value.get("prompt") or value) if isinstance(value, dict) else str(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def solve_sync(problem: Problem, method: Method, model: LanguageModel, **settings: Any) -> Result:
+    """`solve` for scripts without an event loop; the same arguments."""
+    return asyncio.run(solve(problem, method, model, **settings))
+
+
+async def watch(problem: Problem, method: Method, model: LanguageModel, **settings: Any) -> AsyncIterator[Event | Result]:
+    """The events of a run as they are recorded, then its Result. Leaving the loop early cancels the run."""
+    queue: asyncio.Queue[Event | None] = asyncio.Queue()
+    job: Coroutine[Any, Any, Result] = solve(problem, method, model, **{**settings, "on_event": queue.put_nowait})
+    task = asyncio.ensure_future(job)
+    task.add_done_callback(lambda _: queue.put_nowait(None))
+    try:
+        while (event := await queue.get()) is not None:
+            yield event
+        yield await task
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError, Exception):
+            await task
