@@ -11,7 +11,7 @@ __all__ = ["Split", "fold", "inline", "sentences", "split_reasoning", "strip_rea
 _TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
 _QUOTES = "`'\"“”‘’「」"
 _BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*\n]+(?:\*[^*\n]+)*)\*\*(?![\w*])")
-_UNDER = re.compile(r"(?<![\w_])__(?=[^\s_])([^_\n]+(?:_[^_\n]+)*)__(?![\w_])")
+_UNDER = re.compile(r"(?<!\S)__(?=[^\s_])([^_\n]+(?:_[^_\n]+)*)__(?=[\s.,;:!?)]|$)")
 _WRAPS = (("`", "`"), ('"', '"'), ("“", "”"), ("「", "」"))
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 _FOLDED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "−": "-", "–": "-", "—": "-", "*": None, "`": None, "\r": "\n"})

@@ -1,0 +1,1 @@
+"""Measuring: the only part that may read an answer key."""
