@@ -50,8 +50,11 @@ class Usage:
 
     def to_json(self) -> dict[str, Any]:
         """Field names as documented, `cost_usd` in dollars or null."""
-        out = {f.name: getattr(self, f.name) for f in fields(self) if f.name not in ("cost", "estimated")}
-        out["cost_usd"] = None if self.cost is None else self.cost / 1e6
+        out: dict[str, Any] = {
+            "calls": self.calls, "requests": self.requests, "cached_calls": self.cached_calls, "prompt_tokens": self.prompt_tokens,
+            "cached_prompt_tokens": self.cached_prompt_tokens, "completion_tokens": self.completion_tokens,
+            "reasoning_tokens": self.reasoning_tokens, "cost_usd": None if self.cost is None else self.cost / 1e6,
+        }  # fmt: skip
         if self.estimated:
             out["estimated"] = True
         return out
@@ -145,6 +148,7 @@ class Ledger:
         if budget.cost is not None and price is None:
             raise UsageError("--max-cost needs a known price: this model is not in the price table; give --prices FILE, or limit tokens")
         self.budget, self.price, self.closed = budget, price, False
+        self.capped = budget.calls is not None or budget.tokens is not None or budget.cost is not None
         self.spent: Usage = Usage()
         self.by_role: dict[str, Usage] = {}
         self.reserve = Bound()
@@ -178,16 +182,19 @@ class Ledger:
 
     def fits(self, bound: Bound) -> bool:
         """Whether a step with this worst case can start beside those that run."""
-        return self._breaks(bound + self._held + self.reserve) is None
+        return not self.capped or self._breaks(bound + self._held + self.reserve) is None
 
     def hold(self, step: int, bound: Bound) -> None:
         """Set `bound` aside for `step` until it is released."""
+        if not self.capped:
+            return
         self._holds[step] = bound
         self._held += bound
 
     def release(self, step: int) -> None:
         """Give back what `step` did not spend."""
-        self._subtract(self._holds.pop(step, Bound()))
+        if (rest := self._holds.pop(step, None)) is not None:
+            self._subtract(rest)
 
     def _subtract(self, bound: Bound) -> None:
         held = self._held
@@ -199,7 +206,7 @@ class Ledger:
             raise OutOfBudget("closed")
         if (limit := self.overtime()) is not None:
             raise OutOfBudget(limit)
-        if step in self._holds:
+        if not self.capped or step in self._holds:
             return
         if (limit := self._breaks(bound + self._held + self.reserve)) is not None:
             raise OutOfBudget(limit)
@@ -222,5 +229,7 @@ class Ledger:
         if self._recorded:
             return usage
         if self.price is None:
-            return replace(usage, cost=None if usage.calls else 0)
-        return replace(usage, cost=self.price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens))
+            cost = None if usage.calls else 0
+        else:
+            cost = self.price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens)
+        return usage if cost == usage.cost else replace(usage, cost=cost)

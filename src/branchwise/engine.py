@@ -23,6 +23,8 @@ from branchwise.tree import Done, Node, Tree
 
 __all__ = ["Run"]
 
+_NOTHING = Bound()
+
 
 class Run:
     """One run of one method on one problem. `loop` returns the reason why it ended; `tree` is what it found."""
@@ -38,10 +40,11 @@ class Run:
         self.raised: Exception | None = None
         self._frontier = self.method.search.start(self.tree, Random(seed))
         self._queue: deque[InFlight] = deque()
+        self._unstarted: deque[InFlight] = deque()
         self._number = 0
         self._interrupted = ""
-        self._partial = ""
         self._expanding = 0
+        self._serial = False
 
     async def loop(self) -> str:
         """Search until a reason to stop. Never raises but on cancellation; what failed is in `error` and `raised`."""
@@ -59,7 +62,8 @@ class Run:
                 self._start()
                 head = self._queue[0]
                 if head.task is None:
-                    head.serial = True
+                    self._unstarted.popleft()
+                    self._serial = head.serial = True
                     head.task = self._spawn(head)
                 outcome = await head.task
                 self._queue.popleft()
@@ -130,20 +134,18 @@ class Run:
 
     def _push(self, step: Step, k: int, node: Node, base: int) -> None:
         self._number += 1
-        bound = self.worker.bound(step, self.method.generate, k)
-        self._queue.append(InFlight(self._number, step, k, node.issued, base, len(self.tree.nodes), bound))
+        bound = self.worker.bound(step, self.method.generate, k) if self.ledger.capped else _NOTHING
+        flight = InFlight(self._number, step, k, node.issued, base, len(self.tree.nodes), bound)
+        self._queue.append(flight)
+        self._unstarted.append(flight)
         node.issued += 1
 
     def _start(self) -> None:
-        """Start what fits, in issue order and without overtaking. Also whenever a step finishes."""
-        for flight in self._queue:
-            if flight.serial or self.ledger.closed:
-                break
-            if flight.task is not None:
-                continue
-            if not self.ledger.fits(flight.bound):
-                break
-            self.ledger.hold(flight.number, flight.bound)
+        """Start what fits, in issue order and without overtaking; nothing beside a serial step. Also whenever a step finishes."""
+        waiting, ledger = self._unstarted, self.ledger
+        while waiting and not self._serial and not ledger.closed and ledger.fits(waiting[0].bound):
+            flight = waiting.popleft()
+            ledger.hold(flight.number, flight.bound)
             flight.task = self._spawn(flight)
 
     def _spawn(self, flight: InFlight) -> asyncio.Task[Outcome]:
@@ -153,6 +155,8 @@ class Run:
 
     def _finished(self, flight: InFlight) -> None:
         self.ledger.release(flight.number)
+        if flight.serial:
+            self._serial = False
         self._start()
 
     def _commit(self, flight: InFlight, outcome: Outcome) -> str:
@@ -255,6 +259,7 @@ class Run:
         if tasks:
             await asyncio.gather(*tasks, return_exceptions=True)
         self._queue.clear()
+        self._unstarted.clear()
 
     def warn(self, text: str) -> None:
         """Tell the user something once."""

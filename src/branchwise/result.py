@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import html
+import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import metadata
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from branchwise.budget import Usage
@@ -104,15 +108,13 @@ def tree_html(node: Node, answer: Node | None) -> str:
     return "".join(parts)
 
 
-def versions() -> dict[str, str]:
+@cache
+def versions() -> Mapping[str, str]:
     """Versions that a record of a run should keep."""
-    import platform
-    from importlib import metadata
-
     found = {"python": platform.python_version()}
     for name in ("branchwise", "openai", "xllamacpp"):
         try:
             found[name] = metadata.version(name)
         except metadata.PackageNotFoundError:
             continue
-    return found
+    return MappingProxyType(found)

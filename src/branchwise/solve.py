@@ -109,7 +109,7 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
     tape = _tape(settings, identity)
     recorder = Recorder(settings.resume or settings.trace, settings.listeners)
     try:
-        about = {"budget": settings.budget.to_json(), "parallel": settings.parallel, "versions": versions(), **settings.about}
+        about = {"budget": settings.budget.to_json(), "parallel": settings.parallel, "versions": dict(versions()), **settings.about}
         recorder.write(Started(identity, about))
         retrying = Retrying(Metered(limited, ledger), settings.retry)
         layers = Taped(retrying, tape, recorder, ledger)

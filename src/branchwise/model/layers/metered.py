@@ -46,10 +46,12 @@ class Metered:
         except (ModelError, asyncio.CancelledError):
             ledger.charge(request.step, request.role, ledger.priced(Usage(calls=request.n, requests=1)))
             raise
-        samples, total = [], Usage()
-        for sample in reply.samples:
+        total, changed = Usage(), False
+        samples = list(reply.samples)
+        for index, sample in enumerate(samples):
             usage = ledger.priced(sample.usage)
-            total += usage
-            samples.append(replace(sample, usage=usage))
+            total = usage if not index else total + usage
+            if usage is not sample.usage:
+                samples[index], changed = replace(sample, usage=usage), True
         ledger.charge(request.step, request.role, total)
-        return replace(reply, samples=tuple(samples))
+        return replace(reply, samples=tuple(samples)) if changed else reply

@@ -71,14 +71,14 @@ class Retrying:
 
     async def sample(self, request: Request) -> Reply:
         """The reply of the first attempt that succeeds. Raises the last error, with what was tried."""
-        start, random = self._clock(), Random(_seed(request))
+        start = self._clock()
         for attempt in range(self.policy.attempts):
             try:
                 return await self._inner.sample(request)
             except TransientError as error:
                 if attempt + 1 == self.policy.attempts:
                     raise _tried(error, f"tried {attempt + 1} times") if attempt else error from None
-                wait = self.policy.wait(attempt, error, random.random())
+                wait = self.policy.wait(attempt, error, Random(_seed(request) + attempt).random())
                 if self._clock() - start + wait > self.policy.deadline:
                     raise _tried(error, f"waiting {wait:.0f} s more would pass the deadline of {self.policy.deadline:.0f} s") from None
                 await self._sleep(wait)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from branchwise.errors import OutOfBudget
@@ -20,7 +20,11 @@ class Turn:
     serial: bool = False
     broken: str = ""
     """The limit that stopped the step; nothing of it is called after that, so that a smaller cap gives a prefix of a larger one."""
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    lock: asyncio.Lock | None = None
+
+    def __post_init__(self) -> None:
+        if self.serial:
+            self.lock = asyncio.Lock()
 
 
 def derive_seed(run: int, where: CallId, sample: int) -> int:
@@ -55,7 +59,10 @@ class Seeded:
         self._repeats[(role, digest)] = repeat + 1
         where = CallId(self._node, self._occurrence, role, digest, repeat)
         seeds = tuple(derive_seed(self._seed, where, request.first + i) for i in range(request.n))
-        placed = replace(request, role=role, id=where, seeds=seeds, step=self._turn.step)
+        placed = Request(
+            request.messages, request.n, role, request.temperature, request.max_tokens, request.stop, request.schema, request.choices,
+            request.logprobs, seeds, request.first, where, self._turn.step,
+        )  # fmt: skip
         if self._turn.broken:
             raise OutOfBudget(self._turn.broken)
         if self._turn.serial:
@@ -72,6 +79,7 @@ class Seeded:
         missing, error = 0, ""
         last = Reply(())
         for i in range(request.n):
+            assert turn.lock is not None
             async with turn.lock:
                 if turn.broken:
                     break
