@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 from branchwise.errors import MethodError, UnknownName, UsageError
+from branchwise.method import Method, with_sampling
+from branchwise.methods import preset
 from branchwise.problem import Problem
 
 __all__ = ["Item", "Task", "package_prompts", "select"]
@@ -42,6 +45,10 @@ class Task:
     """The task's own wording by prompt name."""
     refused: Mapping[str, str] = field(default_factory=dict)
     """Method name to the reason why it makes no sense here."""
+    settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Method name to the settings that differ here from the preset's own."""
+    sampling: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """`role` or `method/role` (roles generate, evaluate, answer) to sampling settings that differ here; the longer name wins."""
 
     def problem(self, text: str, prompts: Mapping[str, str] | None = None) -> Problem:
         """The problem that `text` states. `prompts` replace the task's own wording by name. Raises `UsageError`."""
@@ -53,6 +60,16 @@ class Task:
     def items(self, data: Path | None = None) -> list[Item]:
         """The inputs of the task's own list, or of a data file. Raises `UsageError` for a file that cannot be read."""
         return list(self.load(data))
+
+    def method(self, name: str | None = None, settings: Mapping[str, Any] | None = None) -> Method:
+        """A method by name (`None`: the task's default) with the task's own settings, `settings` on top. Raises `UsageError`."""
+        name = self.check_method((name or self.default_method).lower())
+        method = preset(name).build(name, {**self.settings.get(name, {}), **(settings or {})})
+        parts = {}
+        for role, part in (("generate", method.generate), ("evaluate", method.evaluate), ("answer", method.answer)):
+            changes = {**self.sampling.get(role, {}), **self.sampling.get(f"{name}/{role}", {})}
+            parts[role] = with_sampling(part, **changes) if changes and part is not None else part
+        return replace(method, **parts)
 
     def check_method(self, name: str) -> str:
         """`name`, if it suits this task. Raises `MethodError` with the reason if not, `UnknownName` for one that nobody knows here."""
