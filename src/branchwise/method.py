@@ -63,7 +63,7 @@ class Method:
 
 def with_sampling(part: T, **changes: Any) -> T:
     """A generator or evaluator with other sampling settings (`temperature`, `max_tokens`, `stop`), those of its parts too."""
-    if part is None or not dataclasses.is_dataclass(part) or isinstance(part, type):
+    if not changes or not dataclasses.is_dataclass(part) or isinstance(part, type):
         return part
     if isinstance(part, Combine):
         parts = (with_sampling(inner, **changes) for inner in part.parts)

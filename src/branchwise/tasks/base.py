@@ -65,11 +65,13 @@ class Task:
         """A method by name (`None`: the task's default) with the task's own settings, `settings` on top. Raises `UsageError`."""
         name = self.check_method((name or self.default_method).lower())
         method = preset(name).build(name, {**self.settings.get(name, {}), **(settings or {})})
-        parts = {}
-        for role, part in (("generate", method.generate), ("evaluate", method.evaluate), ("answer", method.answer)):
-            changes = {**self.sampling.get(role, {}), **self.sampling.get(f"{name}/{role}", {})}
-            parts[role] = with_sampling(part, **changes) if changes and part is not None else part
-        return replace(method, **parts)
+        generate = with_sampling(method.generate, **self._sampling(name, "generate"))
+        evaluate = with_sampling(method.evaluate, **self._sampling(name, "evaluate"))
+        answer = with_sampling(method.answer, **self._sampling(name, "answer"))
+        return replace(method, generate=generate, evaluate=evaluate, answer=answer)
+
+    def _sampling(self, name: str, role: str) -> dict[str, Any]:
+        return {**self.sampling.get(role, {}), **self.sampling.get(f"{name}/{role}", {})}
 
     def check_method(self, name: str) -> str:
         """`name`, if it suits this task. Raises `MethodError` with the reason if not, `UnknownName` for one that nobody knows here."""
