@@ -1,0 +1,103 @@
+"""No test uses the network, and none reads a key: this guard fails the one that tries, even where the code under test hides the error."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+KEYS = frozenset({"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"})
+for name in KEYS:
+    os.environ.pop(name, None)
+
+_LOCAL_NAMES = {"", "localhost", "localhost.localdomain", "0.0.0.0", "::", socket.gethostname()}  # noqa: S104
+_ADDRESS = {"socket.connect": 1, "socket.sendto": 1, "socket.sendmsg": 1}
+_HOST = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.gethostbyaddr": 0}
+
+
+class Guard:
+    """What this test did that it must not do. `network` and `keys` allow it."""
+
+    def __init__(self) -> None:
+        self.tried: list[str] = []
+        self.network = self.keys = False
+
+
+guard = Guard()
+
+
+def _is_local(host: object) -> bool:
+    if isinstance(host, bytes):
+        host = host.decode("ascii", "replace")
+    if host is None or host in _LOCAL_NAMES:
+        return True
+    try:
+        return ipaddress.ip_address(str(host).split("%")[0]).is_loopback
+    except ValueError:
+        return False
+
+
+def _watch(event: str, args: tuple[Any, ...]) -> None:
+    if not event.startswith("socket.") or guard.network:
+        return
+    if (place := _ADDRESS.get(event)) is not None:
+        address = args[place]
+        host = address[0] if isinstance(address, tuple) else None
+    elif (place := _HOST.get(event)) is not None:
+        host = args[place]
+    else:
+        return
+    if not _is_local(host):
+        guard.tried.append(f"{event} to {host!r}")
+        raise PermissionError(f"tests use no network: {event} to {host!r}")
+
+
+sys.addaudithook(_watch)
+_read: Callable[[Any, str], str] = type(os.environ).__getitem__
+
+
+def _reading(self: Any, key: str) -> str:
+    if key in KEYS and not guard.keys:
+        guard.tried.append(f"read {key}")
+    return _read(self, key)
+
+
+type(os.environ).__getitem__ = _reading  # type: ignore[method-assign]
+
+
+@pytest.fixture(autouse=True)
+def _no_network_and_no_keys() -> Iterator[None]:
+    """Fails a test that tried, whatever became of the attempt."""
+    guard.tried.clear()
+    yield
+    tried = list(guard.tried)
+    guard.tried.clear()
+    assert not tried, f"a test must not do this: {tried}"
+
+
+@pytest.fixture
+def forbidden() -> list[str]:
+    """What the guard saw; the test that clears it takes the blame off itself."""
+    return guard.tried
+
+
+@pytest.fixture
+def allow_network() -> Iterator[None]:
+    """For the one test that fetches weights."""
+    guard.network = True
+    yield
+    guard.network = False
+
+
+@pytest.fixture
+def fake_key(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """A key in the environment that is no key, for tests of what becomes of keys."""
+    guard.keys = True
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test-not-a-key-000000")
+    yield "sk-test-not-a-key-000000"
+    guard.keys = False

@@ -1,0 +1,104 @@
+"""What may succeed is tried again within the deadline; what cannot is not (cases 61, 72, 73)."""
+
+from collections.abc import Callable
+
+import pytest
+
+from branchwise.errors import ContextOverflow, ModelError, PermanentError, RateLimited, TransientError, UsageError
+from branchwise.model.base import CallId, Message, Reply, Request
+from branchwise.model.layers.retrying import Retrying, RetryPolicy
+from branchwise.model.scripted import Scripted
+
+REQUEST = Request((Message("user", "x"),))
+
+
+class Clock:
+    """A clock that only sleeping moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+        self.waits: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.now += seconds
+        self.waits.append(seconds)
+
+
+def failing(*errors: ModelError) -> tuple[Scripted, Callable[[], int]]:
+    """A model that raises these errors in turn and then answers, and how often it was asked."""
+    left = list(errors)
+    model = Scripted(lambda r, i: answer())
+
+    def answer() -> str:
+        if left:
+            raise left.pop(0)
+        return "fine"
+
+    return model, lambda: len(model.requests)
+
+
+async def retried(policy: RetryPolicy, *errors: ModelError, request: Request = REQUEST) -> tuple[Reply | ModelError, int, list[float]]:
+    clock = Clock()
+    model, asked = failing(*errors)
+    try:
+        reply: Reply | ModelError = await Retrying(model, policy, sleep=clock.sleep, clock=lambda: clock.now).sample(request)
+    except ModelError as error:
+        reply = error
+    return reply, asked(), clock.waits
+
+
+async def test_a_transient_error_is_tried_again() -> None:
+    reply, asked, waits = await retried(RetryPolicy(), TransientError("a"), TransientError("b"))
+    assert isinstance(reply, Reply)
+    assert asked == 3
+    assert 0.25 < waits[0] <= 0.5
+    assert 0.5 < waits[1] <= 1.0
+
+
+async def test_attempts_are_limited_and_told() -> None:
+    reply, asked, _ = await retried(RetryPolicy(attempts=3), *[TransientError("down")] * 9)
+    assert str(reply) == "down (tried 3 times)"
+    assert asked == 3
+    assert Retrying(Scripted([]), RetryPolicy(attempts=3)).attempts == 3
+
+
+@pytest.mark.parametrize("error", [PermanentError("x"), ContextOverflow("x"), ModelError("x")])
+async def test_permanent_errors_are_not_tried_again(error: ModelError) -> None:
+    reply, asked, _ = await retried(RetryPolicy(), error)
+    assert reply is error
+    assert asked == 1
+
+
+async def test_the_wait_of_the_server_is_honoured() -> None:
+    _, asked, waits = await retried(RetryPolicy(), RateLimited("a", 120.0), RateLimited("b", 0.25), RateLimited("c"))
+    assert waits[:2] == [120.0, 0.25]
+    assert 0 < waits[2] <= 2
+    assert asked == 4
+
+
+async def test_a_wait_past_the_deadline_is_not_begun() -> None:
+    reply, asked, waits = await retried(RetryPolicy(deadline=60), RateLimited("slow down", 120.0))
+    assert isinstance(reply, RateLimited)
+    assert "deadline of 60 s" in str(reply)
+    assert (asked, waits) == (1, [])
+
+
+async def test_waits_are_the_same_in_each_run_and_differ_between_requests() -> None:
+    def request(i: int) -> Request:
+        return Request(REQUEST.messages, id=CallId(str(i), 0, "generate", "d"))
+
+    first = [(await retried(RetryPolicy(), TransientError("a"), request=request(i)))[2][0] for i in range(8)]
+    again = [(await retried(RetryPolicy(), TransientError("a"), request=request(i)))[2][0] for i in range(8)]
+    assert first == again
+    assert len(set(first)) == 8
+
+
+def test_name_and_identity_are_those_of_the_model() -> None:
+    model = Scripted([], name="script:x")
+    assert (Retrying(model).name, Retrying(model).identity) == ("script:x", "script:x")
+
+
+@pytest.mark.parametrize("bad", [{"attempts": 0}, {"base": -1}, {"jitter": 2}, {"deadline": -1}])
+def test_policies_are_checked(bad: dict[str, float]) -> None:
+    with pytest.raises(UsageError, match="retry policy"):
+        RetryPolicy(**bad)  # type: ignore[arg-type]

@@ -1,0 +1,87 @@
+"""Keys go to their own host only and are never shown."""
+
+import pickle
+from pathlib import Path
+
+import pytest
+
+from branchwise.errors import UsageError
+from branchwise.model.secrets import Secret, find_key, mask, mask_url, read_key_file, split_userinfo
+
+
+def test_a_secret_does_not_show_itself_and_is_not_pickled() -> None:
+    secret = Secret("sk-verysecret")
+    assert "very" not in f"{secret} {secret!r} {[secret]} {secret:>20}" if hasattr(Secret, "__format__") else True
+    with pytest.raises(TypeError):
+        pickle.dumps(secret)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "http://user:hunter22@host/v1 refused",
+        "https://hunter22@host/",
+        "Authorization: Bearer hunter22hunter22",
+        "api_key=hunter22hunter22",
+        "Incorrect API key provided: sk-hunter22hunter22.",
+        "given hunter22 as is",
+    ],
+)
+def test_messages_are_masked(text: str) -> None:
+    masked = mask(text, ("hunter22",))
+    assert "hunter22" not in masked
+    assert "***" in masked
+
+
+def test_addresses_are_masked() -> None:
+    assert mask_url("http://user:p%40ss@host:80/v1") == "http://***@host:80/v1"
+    assert mask_url("http://host/v1#a@b") == "http://host/v1#a@b"
+
+
+def test_user_and_password_are_split_from_an_address() -> None:
+    assert split_userinfo("http://u:p@Host:8000/v1/") == ("http://host:8000/v1", ("u", "p"))
+    assert split_userinfo("http://[::1]:80/v1") == ("http://[::1]:80/v1", None)
+    for bad in ("ftp://host", "http://", "host:80", "http://u:secret@host:port/"):
+        with pytest.raises(UsageError) as error:
+            split_userinfo(bad)
+        assert "secret" not in str(error.value)
+
+
+def test_a_key_goes_to_its_own_host_only() -> None:
+    environ = {"OPENAI_API_KEY": "sk-1", "ANTHROPIC_API_KEY": "sk-2"}
+
+    def found(url: str, **more: str) -> str | None:
+        key = find_key(url, environ | more)
+        return key.reveal() if key else None
+
+    assert found("https://api.openai.com/v1") == "sk-1"
+    assert found("https://api.anthropic.com/v1") == "sk-2"
+    for other in ("https://api.openai.com.evil.example/v1", "http://169.254.169.254/", "http://localhost:8000/v1", "https://evil.example/api.openai.com"):
+        assert found(other) is None
+    assert found("http://gateway.example:81/v1", OPENAI_BASE_URL="http://gateway.example:81/v1") == "sk-1"
+    assert found("http://gateway.example:82/v1", OPENAI_BASE_URL="http://gateway.example:81/v1") is None
+
+
+def test_a_key_file_that_others_can_read_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "key"
+    path.write_text("sk-abc\n")
+    for mode in (0o640, 0o604, 0o660, 0o644):
+        path.chmod(mode)
+        with pytest.raises(UsageError, match="chmod 600"):
+            read_key_file(path)
+    path.chmod(0o600)
+    assert read_key_file(path).reveal() == "sk-abc"
+
+
+@pytest.mark.parametrize("content", ["", "two words", "a\nb"])
+def test_a_key_file_holds_one_key(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "key"
+    path.write_text(content)
+    path.chmod(0o600)
+    with pytest.raises(UsageError, match="one key"):
+        read_key_file(path)
+
+
+def test_a_missing_key_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="nowhere"):
+        read_key_file(tmp_path / "nowhere")
