@@ -67,6 +67,13 @@ class Usage:
         return cls(**{k: v for k, v in data.items() if k in known}, cost=None if cost is None else round(cost * 1e6))
 
 
+_NANO = 10**9
+
+
+def _nano(price: float) -> int:
+    return round(price * _NANO)
+
+
 @dataclass(frozen=True, slots=True)
 class Price:
     """Dollars per million tokens, which is millionths of a dollar per token."""
@@ -76,10 +83,10 @@ class Price:
     cached_prompt: float | None = None
 
     def cost(self, prompt: int, completion: int, cached: int = 0) -> int:
-        """Millionths of a dollar, rounded up."""
+        """Millionths of a dollar, rounded up; whole numbers throughout, so that 50 tokens at 0.14 are 7 and not 8."""
         discount = self.prompt if self.cached_prompt is None else self.cached_prompt
-        exact = (prompt - cached) * self.prompt + cached * discount + completion * self.completion
-        return -int(-exact // 1)
+        total = (prompt - cached) * _nano(self.prompt) + cached * _nano(discount) + completion * _nano(self.completion)
+        return -(-total // _NANO)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +170,9 @@ class Ledger:
         return self._clock() - self._start
 
     def _cost(self, bound: Bound) -> int:
-        return 0 if self.price is None else self.price.cost(bound.prompt_tokens, bound.completion_tokens)
+        """Each call is rounded up by itself, so each can cost one millionth more than its share."""
+        cost = 0 if self.price is None else self.price.cost(bound.prompt_tokens, bound.completion_tokens)
+        return cost + bound.calls if cost else 0
 
     def _breaks(self, bound: Bound) -> str | None:
         """The limit that `bound` on top of what is spent would break."""
@@ -172,7 +181,7 @@ class Ledger:
             return "calls"
         if budget.tokens is not None and spent.tokens + bound.tokens > budget.tokens:
             return "tokens"
-        if budget.cost is not None and (spent.cost or 0) + self._cost(bound) > budget.cost * 1e6:
+        if budget.cost is not None and (spent.cost or 0) + self._cost(bound) > round(budget.cost * 1e6, 3):
             return "cost"
         return self.overtime()
 
@@ -227,9 +236,15 @@ class Ledger:
     def priced(self, usage: Usage) -> Usage:
         """`usage` with its cost: unknown without a price; as it is where it was recorded."""
         if self._recorded:
-            return usage
+            return self.replayed(usage)
         if self.price is None:
             cost = None if usage.calls else 0
         else:
             cost = self.price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens)
         return usage if cost == usage.cost else replace(usage, cost=cost)
+
+    def replayed(self, usage: Usage) -> Usage:
+        """Recorded `usage`: its cost stays, but one that was unknown then is known once there is a price (an unknown one is never 0)."""
+        if usage.cost is not None or self.price is None:
+            return usage
+        return replace(usage, cost=self.price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens))

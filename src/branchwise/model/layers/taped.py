@@ -59,7 +59,7 @@ class Taped:
 
     def _replay(self, request: Request, sample: Sample) -> None:
         self._ledger.admit(request.step, request_bound(replace(request, n=1)))
-        self._ledger.charge(request.step, request.role, sample.usage)
+        self._ledger.charge(request.step, request.role, self._ledger.replayed(sample.usage))
 
     async def _live(self, request: Request) -> Reply:
         started = time.monotonic()
