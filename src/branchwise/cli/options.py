@@ -1,0 +1,140 @@
+"""The flags that `solve` and `estimate` share, under their headings. Knows what a flag is called, not what it does."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from branchwise.cli.page import Limit, Option, Parallel
+from branchwise.cli.settings import SETTINGS
+from branchwise.methods import METHODS
+from branchwise.model.registry import FORMS
+from branchwise.tasks import TASKS
+
+__all__ = ["run_options", "solve_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_FOLDER = click.Path(file_okay=False, path_type=Path)
+
+_METHOD_FLAGS: dict[str, tuple[click.ParamType[Any], str]] = {
+    "k": (click.IntRange(min=1), "Next thoughts asked for in one step (cot_sc: chains)."),
+    "breadth": (click.IntRange(min=1), "States kept on a level (b)."),
+    "samples": (click.IntRange(min=1), "Judgements of one state, which are averaged."),
+    "depth": (click.IntRange(min=1), "Thoughts on a path at the most (T)."),
+    "rounds": (click.IntRange(min=0), "Rounds of refinement after the first answer."),
+    "prune_below": (click.FloatRange(0, 1), "A state valued below this is given up, in [0, 1]."),
+    "prune_at": (click.FloatRange(0, 1), "A state valued at this or below is given up, in [0, 1]."),
+    "max_steps": (click.IntRange(min=1), "States visited at the most."),
+}
+"""Type and help of each setting of a method; one that is missing here is offered as plain text."""
+
+
+def _option(heading: str, *names: str, **settings: Any) -> Callable[[F], F]:
+    return click.option(*names, cls=Option, heading=heading, **settings)
+
+
+def _flag(name: str) -> Callable[[F], F]:
+    kind, text = _METHOD_FLAGS.get(name, (click.STRING, "A setting of the method."))
+    takers: dict[Any, list[str]] = {}
+    for method, found in METHODS.items():
+        if name in found.settings:
+            takers.setdefault(found.settings[name], []).append(method)
+    defaults = "; ".join(f"{', '.join(methods)}: {default}" for default, methods in takers.items())
+    return _option("Method", f"--{name.replace('_', '-')}", name, type=kind, help=f"{text}  [default of {defaults}]")
+
+
+def _problem_options() -> list[Callable[[Any], Any]]:
+    tasks = ", ".join(f"{task.name} ({task.summary})" for task in TASKS.values())
+    return [
+        _option("Problem", "--task", metavar="NAME", help=f"What kind of problem it is: {tasks}."),
+        _option("Problem", "--prompts", type=_FOLDER, metavar="DIR",
+                help="Own wording: NAME.txt files in place of the task's prompts of that name."),
+        _option("Many problems", "--items", metavar="RANGE",
+                help="Inputs of the task, counted from 1, both ends included: 901:910, 7, :5, 20:, or a list 901,905. "
+                "With --data, ranks of that list are meant."),
+        _option("Many problems", "--data", type=_FILE, metavar="FILE",
+                help="The file that --items are taken from, in place of the task's own list."),
+        _option("Many problems", "--input", "input_file", type=_FILE, metavar="FILE",
+                help='Own problems, one a line: {"id": "a", "prompt": "4 9 10 13"}.'),
+    ]  # fmt: skip
+
+
+def _method_options() -> list[Callable[[Any], Any]]:
+    defaults = "; ".join(f"{task.name}: {task.default_method}" for task in TASKS.values())
+    return [
+        _option("Method", "--method", metavar="NAME",
+                help=f"How to search: {', '.join(METHODS)}.  [default of {defaults}]"),
+        *(_flag(name) for name in SETTINGS),
+        _option("Method", "--window", type=click.IntRange(min=1),
+                help="Steps in flight at once; shapes the tree of searches that choose by value.  [default: the search's own]"),
+        _option("Method", "--seed", type=int,
+                help="Seed of every random choice; the same seed and replies give the same tree.  [default: 0]"),
+    ]  # fmt: skip
+
+
+def _model_options() -> list[Callable[[Any], Any]]:
+    options = [
+        _option("Model", "--model", metavar="SPEC", help=f"{' | '.join(FORMS)}  [default: local]"),
+        _option("Model", "--key-file", type=_FILE, metavar="FILE",
+                help="A file that holds the server's key, readable by you alone.  [default: the variable of that host, such as "
+                "OPENAI_API_KEY]"),
+        _option("Model", "--temperature", type=click.FloatRange(min=0), help="Sampling temperature of all roles.  [default: 0.7]"),
+        _option("Model", "--max-tokens", type=click.IntRange(min=1),
+                help="Tokens of one reply at the most, all roles.  [default: 1024; proposals 512, values 256]"),
+    ]  # fmt: skip
+    for role in ("generate", "evaluate", "answer"):
+        options += [
+            _option("Model", f"--{role}-temperature", type=click.FloatRange(min=0), help=f"The same for role {role} only."),
+            _option("Model", f"--{role}-max-tokens", type=click.IntRange(min=1), help=f"The same for role {role} only."),
+        ]
+    return options
+
+
+def _budget_options() -> list[Callable[[Any], Any]]:
+    none = "A positive number, or none.  [default: none]"
+    return [
+        _option("Budget", "--max-calls", type=Limit(), metavar="N", help=f"Model calls; a call is one reply sampled. {none}"),
+        _option("Budget", "--max-tokens-total", type=Limit(), metavar="N", help=f"Tokens of prompts and replies together. {none}"),
+        _option("Budget", "--max-cost", type=Limit(whole=False), metavar="USD",
+                help=f"Dollars; refused where the price is unknown. {none}"),
+        _option("Budget", "--max-seconds", type=Limit(whole=False), metavar="S", help=f"Seconds. {none}"),
+        _option("Budget", "--max-nodes", type=Limit(), metavar="N", help=f"Thoughts in the tree. {none}"),
+        _option("Budget", "--parallel", type=Parallel(), metavar="N",
+                help="Model calls at once, or none for as many as the search has ready; never changes the tree.  [default: 8]"),
+        _option("Budget", "--prices", type=_FILE, metavar="FILE",
+                help='Dollars per million tokens, in front of the built-in table: {"models": {"NAME": {"prompt": 1, "completion": 2}}}.'),
+    ]  # fmt: skip
+
+
+def run_options(command: F) -> F:
+    """All of them, on a command."""
+    return _apply(command, [*_problem_options(), *_method_options(), *_model_options(), *_budget_options()])
+
+
+def _apply(command: F, options: list[Callable[[Any], Any]]) -> F:
+    return functools.reduce(lambda made, option: option(made), reversed(options), command)
+
+
+def solve_options(command: F) -> F:
+    """The flags of `solve` alone."""
+    options = [
+        _option("Many problems", "--out", type=_FILE, metavar="FILE", help="Results, one JSON line a problem; gone on with if it exists."),
+        _option("Many problems", "--jobs", type=Parallel(), metavar="N",
+                help="Problems at once, or none for all of them; they share --parallel.  [default: 1]"),
+        _option("Many problems", "--retry-failed", is_flag=True, help="Run the problems again that have failed before."),
+        _option("Output", "--trace", metavar="FILE",
+                help="A new file for the events of the run, or none.  [default: a file under $BRANCHWISE_HOME/runs]"),
+        _option("Output", "--resume", type=_FILE, metavar="TRACE",
+                help="Go on with the run of TRACE, paying only for what is missing. Its problem, task, method, model and seed are "
+                "read from it; budget, --parallel and --prices may change."),
+        _option("Output", "--json", "as_json", is_flag=True,
+                help="Print one JSON document in place of the report, also when the run fails."),
+        _option("Output", "--quiet", is_flag=True, help="Nothing on standard error but errors."),
+    ]  # fmt: skip
+    return _apply(command, options)

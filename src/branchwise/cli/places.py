@@ -1,0 +1,39 @@
+"""Where the command line keeps things: the only reader of the environment. Knows no run."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from datetime import datetime
+from pathlib import Path
+
+import platformdirs
+
+__all__ = ["HOME", "MODELS", "environment", "home", "new_trace", "weights_folder"]
+
+HOME = "BRANCHWISE_HOME"
+"""The folder for traces; default: `branchwise` in the user's state folder."""
+MODELS = "BRANCHWISE_MODELS"
+"""The folder for weights; default: `branchwise/models` in the user's cache."""
+
+
+def home() -> Path:
+    """Where runs are kept."""
+    own = os.environ.get(HOME, "").strip()
+    return Path(own).expanduser() if own else Path(platformdirs.user_state_dir("branchwise"))
+
+
+def weights_folder() -> Path | None:
+    """Where weights are kept; `None` for the default."""
+    own = os.environ.get(MODELS, "").strip()
+    return Path(own).expanduser() if own else None
+
+
+def new_trace() -> Path:
+    """A file name for the trace of a new run: date, time, and four digits that keep runs of one second apart."""
+    return home() / "runs" / f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}.jsonl"
+
+
+def environment() -> dict[str, str]:
+    """The environment, where keys of model servers are looked up."""
+    return dict(os.environ)

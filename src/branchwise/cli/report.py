@@ -1,0 +1,120 @@
+"""A result for people: the answer, how it came about, what it cost, and what to do next. Knows no model."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from branchwise.budget import Usage
+from branchwise.cli.text import dollars, line, plain, safe_text, seconds, value
+from branchwise.problem import Kind
+from branchwise.result import Result
+from branchwise.tree import Counts, Node
+
+__all__ = ["counts_line", "hint", "print_result", "resume_command", "spending"]
+
+
+def print_result(result: Result, console: Console) -> None:
+    """The human form of `Result.to_json`."""
+    console.print(Text("Answer: ", style="bold") + safe_text(result.answer or "none", "bold green" if result.solved else ""))
+    console.print(safe_text(f"Solved: {verdict(result)}"))
+    if result.node is not None and result.node.path:
+        console.print(Text("\nPath", style="bold"))
+        for number, node in enumerate(result.node.path, 1):
+            print_step(number, node, console)
+    console.print(safe_text(f"\nThoughts: {counts_line(result.tree.counts())}"))
+    if result.tree.unparsed:
+        console.print(safe_text(f"Judgements that could not be read: {result.tree.unparsed}"))
+    console.print(Text("\nSpent", style="bold"))
+    console.print(spending(result.by_role, result.usage))
+    console.print(safe_text(f"\nTime: {seconds(result.seconds)}. Stopped: {result.stop_reason} ({reason(result.stop_reason)})."))
+    console.print(safe_text(f"Method {result.method}, model {result.model}, seed {result.seed}."))
+    if result.error:
+        console.print(safe_text(f"{'Failed' if result.stop_reason == 'failed' else 'Last failure of a step'}: {result.error}"))
+    for warning in result.warnings:
+        console.print(safe_text(f"Note: {warning}"))
+    if advice := hint(result):
+        console.print(safe_text(f"Next: {advice}"))
+
+
+def print_step(number: int, node: Node, console: Console) -> None:
+    """One thought of the path with its value; a long one over several lines."""
+    said = "proven" if node.status.kind is Kind.SOLVED else f"value {value(node.value)}" if node.value is not None else ""
+    first, *rest = plain(node.thought).split("\n")
+    console.print(Text(f"  {number}. {first}") + Text(f"   {said}" if said else "", style="dim"))
+    for more in rest:
+        console.print(Text(f"     {more}"))
+
+
+def verdict(result: Result) -> str:
+    """Whether it is solved, in words."""
+    if result.solved:
+        return "yes, proven by the rules of the task"
+    if result.solved is None:
+        return "not known: no program can tell whether this answer is right"
+    if result.answer is None:
+        return "no: there is no answer"
+    return "no: by the rules of the task this is not a solution"
+
+
+_REASONS = {
+    "solved": "a solution was proven",
+    "exhausted": "nothing was left to try",
+    "max_depth": "the search reached its depth",
+    "cancelled": "interrupted",
+    "failed": "something broke",
+}
+
+
+def reason(stop: str) -> str:
+    """A stop reason in words."""
+    kind, _, limit = stop.partition(":")
+    return f"the limit on {limit} was reached" if kind == "budget" else _REASONS.get(stop, stop)
+
+
+def counts_line(counts: Counts) -> str:
+    """`24 generated: 11 kept, ...`."""
+    names = ("kept", "pruned", "merged", "dropped", "dead")
+    return f"{counts.generated:,} generated: " + ", ".join(f"{getattr(counts, name):,} {name}" for name in names)
+
+
+def spending(by_role: Mapping[str, Usage], total: Usage) -> Table:
+    """A table: a row a role, and the total."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for name in ("role", "calls", "requests", "prompt tokens", "of them cached", "reply tokens", "cost"):
+        table.add_column(name, justify="left" if name == "role" else "right", header_style="dim", no_wrap=True)
+    for name, usage in [*sorted(by_role.items()), ("total", total)]:
+        cost = dollars(None if usage.cost is None else usage.cost / 1e6)
+        numbers = (usage.calls, usage.requests, usage.prompt_tokens, usage.cached_prompt_tokens, usage.completion_tokens)
+        estimated = " (estimated)" if usage.estimated else ""
+        table.add_row(line(name), *(f"{number:,}" for number in numbers), cost + estimated, style="bold" if name == "total" else "")
+    return table
+
+
+def resume_command(trace: object, more: str = "") -> str:
+    """The command that goes on with a run."""
+    return f"branchwise solve --resume {shlex.quote(str(trace))}{more}"
+
+
+_FLAGS = {"calls": "--max-calls", "tokens": "--max-tokens-total", "cost": "--max-cost", "seconds": "--max-seconds", "nodes": "--max-nodes"}
+
+
+def hint(result: Result) -> str:
+    """What to do next, where a run ended without a proven or complete answer."""
+    kind, _, limit = result.stop_reason.partition(":")
+    if result.solved or not (result.unfinished or result.solved is False):
+        return ""
+    if kind == "budget" and limit in _FLAGS and result.trace is not None:
+        return f"go on with a larger limit, paying only the difference: {resume_command(result.trace, f' {_FLAGS[limit]} N')}"
+    if kind == "budget" and limit in _FLAGS:
+        return f"run it again with a larger {_FLAGS[limit]}"
+    if kind == "budget":
+        return f"run it again with a larger --max-{limit.replace('_', '-')}"
+    if kind in ("cancelled", "failed") and result.trace is not None:
+        return f"go on from here: {resume_command(result.trace)}"
+    look = f"; see what was proposed and pruned: branchwise show {shlex.quote(str(result.trace))}" if result.trace is not None else ""
+    return f"another --seed, more --k or --breadth, or another --model may find it{look}"
