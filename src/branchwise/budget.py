@@ -115,6 +115,14 @@ class Bound:
             max(0, self.completion_tokens - usage.completion_tokens),
         )
 
+    def beyond(self, other: Bound) -> Bound:
+        """By how much this is more than `other`, never below zero."""
+        return Bound(
+            max(0, self.calls - other.calls),
+            max(0, self.prompt_tokens - other.prompt_tokens),
+            max(0, self.completion_tokens - other.completion_tokens),
+        )
+
     @property
     def tokens(self) -> int:
         """Prompt and completion tokens together."""
@@ -145,7 +153,7 @@ class Budget:
 class Ledger:
     """Keeps the budget of one run exactly. It answers at once and never waits: waiting is the engine's.
 
-    Invariant: `spent + every hold + reserve` stays within each cap as long as steps spend no more than they hold.
+    Invariant: `spent + every hold + reserve` stays within each cap as long as no single request spends more than its own bound.
     """
 
     def __init__(
@@ -160,6 +168,7 @@ class Ledger:
         self.by_role: dict[str, Usage] = {}
         self.reserve = Bound()
         self._holds: dict[int, Bound] = {}
+        self._flying: dict[int, Bound] = {}
         self._held = Bound()
         self._clock = clock
         self._start = clock()
@@ -202,6 +211,7 @@ class Ledger:
 
     def release(self, step: int) -> None:
         """Give back what `step` did not spend."""
+        self._flying.pop(step, None)
         if (rest := self._holds.pop(step, None)) is not None:
             self._subtract(rest)
 
@@ -210,15 +220,32 @@ class Ledger:
         self._held = Bound(held.calls - bound.calls, held.prompt_tokens - bound.prompt_tokens, held.completion_tokens - bound.completion_tokens)
 
     def admit(self, step: int | None, bound: Bound) -> None:
-        """Let one request start. Raises `OutOfBudget` when the run is closed, or when `step` holds nothing and the request does not fit."""
+        """Let one request start. Raises `OutOfBudget` when the run is closed, or when the request fits neither what `step` holds nor the rest.
+
+        A step that asks for more than it announced holds more from then on, so that a wrong worst case cannot break a cap.
+        """
         if self.closed:
             raise OutOfBudget("closed")
         if (limit := self.overtime()) is not None:
             raise OutOfBudget(limit)
-        if not self.capped or step in self._holds:
+        if not self.capped:
             return
-        if (limit := self._breaks(bound + self._held + self.reserve)) is not None:
+        if step is not None and (hold := self._holds.get(step)) is not None:
+            flying = self._flying.get(step, Bound()) + bound
+            bound = flying.beyond(hold)
+            if bound.calls or bound.tokens:
+                if (limit := self._breaks(bound + self._held + self.reserve)) is not None:
+                    raise OutOfBudget(limit)
+                self._holds[step] = hold + bound
+                self._held += bound
+            self._flying[step] = flying
+        elif (limit := self._breaks(bound + self._held + self.reserve)) is not None:
             raise OutOfBudget(limit)
+
+    def landed(self, step: int | None, bound: Bound) -> None:
+        """A request that was admitted with `bound` is over; what it spent is charged by itself."""
+        if step is not None and (flying := self._flying.get(step)) is not None:
+            self._flying[step] = flying.beyond(bound)
 
     def charge(self, step: int | None, role: str, usage: Usage) -> None:
         """Record what was spent, and take it off the hold of `step`."""

@@ -38,6 +38,7 @@ class Run:
         self.warnings: list[str] = []
         self.error = ""
         self.raised: Exception | None = None
+        self.ended = False
         self._frontier = self.method.search.start(self.tree, Random(seed))
         self._queue: deque[InFlight] = deque()
         self._unstarted: deque[InFlight] = deque()
@@ -45,6 +46,9 @@ class Run:
         self._interrupted = ""
         self._expanding = 0
         self._serial = False
+        self._pending: Step | None = None
+        self._overfull = False
+        self._answering: asyncio.Task[Outcome] | None = None
 
     async def loop(self) -> str:
         """Search until a reason to stop. Never raises but on cancellation; what failed is in `error` and `raised`."""
@@ -87,22 +91,38 @@ class Run:
             for flight in self._queue:
                 if flight.task is not None:
                     flight.task.cancel()
+            if self._answering is not None:
+                self._answering.cancel()
+
+    @property
+    def interrupted(self) -> str:
+        """Why the run was ended from outside; empty where it was not."""
+        return self._interrupted
 
     def _fill(self) -> None:
         window = self.method.steps_in_flight
-        while len(self._queue) < window and self._room():
-            step = self._frontier.ask()
+        while len(self._queue) < window:
+            step, self._pending = self._pending or self._frontier.ask(), None
             if step is None:
+                break
+            if isinstance(step, Expand) and not self._room():
+                self._pending = step
                 break
             self._issue(step)
 
+    @property
+    def _node_cap(self) -> int | None:
+        """Nodes that the search may make: one is held back for the answer where the model writes it."""
+        cap = self.budget.nodes
+        return None if cap is None else cap - (self.method.answer is not None)
+
     def _room(self) -> bool:
         """Whether one more expansion may be issued: those in flight might fill the node budget."""
-        cap = self.budget.nodes
+        cap = self._node_cap
         return cap is None or len(self.tree) + self._expanding < cap
 
     def _ending(self) -> str:
-        if not self._room() and self._frontier.ask() is not None:
+        if self._pending is not None:
             return "budget:nodes"
         if not len(self.tree) and self.tree.failures:
             self.error = self.error or "nothing could be generated"
@@ -168,7 +188,8 @@ class Run:
             self.error = outcome.error
         if done.solved is not None and self.method.stop_when_solved:
             return "solved"
-        return f"budget:{outcome.partial}" if outcome.partial else ""
+        limit = outcome.partial or ("nodes" if self._overfull else "")
+        return f"budget:{limit}" if limit else ""
 
     def _event(self, flight: InFlight, outcome: Outcome) -> Event:
         step = flight.step
@@ -181,14 +202,16 @@ class Run:
         dropped = [(d.text, d.reason) for d in outcome.dropped]
         fresh: dict[object, int] = {}
         wasted = 0
+        cap = self.budget.nodes if flight.role == "answer" else self._node_cap
         for item in outcome.found:
             twin = item.twin
             if twin is None:
                 older = self.worker.keys.get(item.key)
                 twin = older.birth if older is not None else fresh.get(item.key)
                 wasted += twin is not None and bool(item.evaluation and item.evaluation.samples)
-            if twin is None and self.budget.nodes is not None and len(self.tree) + len(fresh) >= self.budget.nodes:
+            if twin is None and cap is not None and len(self.tree) + len(fresh) >= cap:
                 dropped.append((item.proposal.thought, "beyond the node budget"))
+                self._overfull = True
                 continue
             births.append(_birth(item, twin, len(self.tree.nodes) + len(fresh)))
             if twin is None:
@@ -238,11 +261,19 @@ class Run:
         base, node.reserved = node.reserved, node.reserved + 1
         flight = InFlight(self._number, Expand(node), 1, node.issued, base, len(self.tree.nodes), Bound(), "answer", serial=True)
         node.issued += 1
+        task = self._answering = asyncio.get_running_loop().create_task(self.worker.run(flight))
         try:
-            outcome = await self.worker.run(flight)
+            outcome = await task
         except BranchwiseError as error:
             outcome = Outcome(error=str(error))
+        except asyncio.CancelledError:
+            if not self._interrupted:
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                raise
+            outcome = Outcome(partial=self._interrupted)
         finally:
+            self._answering = None
             self.ledger.close()
         self._expanding += 1
         done = self._apply(self._event(flight, outcome), outcome.found)
@@ -270,6 +301,7 @@ class Run:
     def stopped(self, stop: str, node: Node | None, answer: str | None, solved: bool | None) -> None:
         """Record the end."""
         usage = self.ledger.spent.to_json() | {"by_role": {r: u.to_json() for r, u in sorted(self.ledger.by_role.items())}}
+        self.ended = True
         self.recorder.write(Stopped(stop, None if node is None else node.birth, answer, solved, usage, self.error))
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from branchwise.model.tape import Tape
 from branchwise.problem import Kind, Problem, is_provable, prompts
 from branchwise.result import Result, versions
 from branchwise.steps import Worker
-from branchwise.trace import Event, Recorder, Started
+from branchwise.trace import Event, Recorder, Started, Stopped
 from branchwise.tree import Node, Tree
 
 __all__ = ["Stop", "solve", "solve_sync", "watch"]
@@ -108,6 +108,7 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
     limited = Limited(model, settings.parallel)
     tape = _tape(settings, identity)
     recorder = Recorder(settings.resume or settings.trace, settings.listeners)
+    run = None
     try:
         about = {"budget": settings.budget.to_json(), "parallel": settings.parallel, "versions": dict(versions()), **settings.about}
         recorder.write(Started(identity, about))
@@ -115,13 +116,21 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
         layers = Taped(retrying, tape, recorder, ledger)
         worker = Worker(method, problem, layers, settings.seed, Tree(), settings.retry.attempts)
         run = Run(worker, ledger, recorder, settings.seed)
-        return await _finish(run, await _searched(run, settings), settings, model)
+        with _interruptible(run, settings):
+            return await _finish(run, await run.loop(), settings, model)
+    except (Exception, asyncio.CancelledError) as error:
+        if run is None or not run.ended:
+            reason = "cancelled" if isinstance(error, asyncio.CancelledError) else "failed"
+            with suppress(TraceError):
+                recorder.write(Stopped(reason, usage=ledger.spent.to_json(), error=str(error)))
+        raise
     finally:
         recorder.close()
 
 
-async def _searched(run: Run, settings: _Settings) -> str:
-    """The reason why the search ended; the clock and the user can end it at any time."""
+@contextmanager
+def _interruptible(run: Run, settings: _Settings) -> Iterator[None]:
+    """The clock and the user can end the run at any time, also while the answer is written."""
     stop, seconds = settings.stop, settings.budget.seconds
     timer = None
     if seconds is not None:
@@ -129,10 +138,7 @@ async def _searched(run: Run, settings: _Settings) -> str:
     if stop is not None:
         stop.add(run)
     try:
-        return await run.loop()
-    except asyncio.CancelledError:
-        run.stopped("cancelled", None, None, None)
-        raise
+        yield
     finally:
         if timer is not None:
             timer.cancel()
@@ -148,9 +154,9 @@ async def _finish(run: Run, stop: str, settings: _Settings, model: LanguageModel
         root = tree.root if node is None else node
         if node is None or problem.answer(node.state) is None:
             written = await run.write_answer(root)
-            node = written if written is not tree.root else node
-            if written.status.kind is Kind.SOLVED:
-                stop = "solved"
+            if written is not tree.root and written.status.kind is not Kind.DEAD:
+                node = written
+            stop = "solved" if written.status.kind is Kind.SOLVED else run.interrupted or stop
     answer = None if node is None else problem.answer(node.state)
     solved = _solved(problem, node, answer)
     run.stopped(stop, node, answer, solved)

@@ -21,6 +21,9 @@ def request_bound(request: Request) -> Bound:
     return Bound(request.n, prompt * request.n, request.max_tokens * request.n)
 
 
+_NOTHING = Bound()
+
+
 class Metered:
     """A retry costs what it costs: each attempt is `n` calls, whether it succeeds or not."""
 
@@ -40,12 +43,15 @@ class Metered:
     async def sample(self, request: Request) -> Reply:
         """The reply, with prices. Raises `OutOfBudget` before anything is sent."""
         ledger = self._ledger
-        ledger.admit(request.step, request_bound(request))
+        bound = request_bound(request) if ledger.capped else _NOTHING
+        ledger.admit(request.step, bound)
         try:
             reply = await self._inner.sample(request)
         except (ModelError, asyncio.CancelledError):
             ledger.charge(request.step, request.role, ledger.priced(Usage(calls=request.n, requests=1)))
             raise
+        finally:
+            ledger.landed(request.step, bound)
         total, changed = Usage(), False
         samples = list(reply.samples)
         for index, sample in enumerate(samples):

@@ -58,7 +58,9 @@ class Taped:
         return Reply(tuple(samples), model, system, missing, error)
 
     def _replay(self, request: Request, sample: Sample) -> None:
-        self._ledger.admit(request.step, request_bound(replace(request, n=1)))
+        bound = request_bound(replace(request, n=1))
+        self._ledger.admit(request.step, bound)
+        self._ledger.landed(request.step, bound)
         self._ledger.charge(request.step, request.role, self._ledger.replayed(sample.usage))
 
     async def _live(self, request: Request) -> Reply:
