@@ -1,0 +1,46 @@
+# Two commands do everything on a fresh machine: make demo, make test.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+HAND ?= 4 9 10 13
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: help demo test lint types docs bench clean
+
+help:
+	@echo "make demo    install, fetch the model once (1.1 GB, verified), solve a Game of 24 by tree search"
+	@echo "make test    install, run the whole test suite"
+	@echo "make lint    ruff and format rules;  make types   mypy --strict;  make bench   benchmarks"
+	@echo "make clean   remove the virtual environment and caches"
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(0 if v >= (3, 11) else "Branchwise needs Python 3.11 or newer; this is %d.%d (use make PYTHON=/path/to/python3)" % v[:2])'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.demo: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) install -q -c constraints.txt -e '.[local]'
+	@touch $@
+
+$(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
+	$(PIP) install -q -c constraints.txt -e '.[local,dev]'
+	@touch $@ $(VENV)/.demo
+
+demo: $(VENV)/.demo
+	$(BIN)/branchwise models pull qwen2.5-coder-1.5b
+	$(BIN)/branchwise solve "$(HAND)" --task game24 --model local --seed 0
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check src tests benchmarks tools examples
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+bench: $(VENV)/.dev
+	$(BIN)/python benchmarks/engine.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
