@@ -15,7 +15,7 @@ from branchwise.methods import METHODS
 from branchwise.model.registry import FORMS
 from branchwise.tasks import TASKS
 
-__all__ = ["run_options", "solve_options"]
+__all__ = ["methods_help", "run_options", "solve_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,6 +35,11 @@ _METHOD_FLAGS: dict[str, tuple[click.ParamType[Any], str]] = {
 """Type and help of each setting of a method; one that is missing here is offered as plain text."""
 
 
+def methods_help() -> str:
+    """A line a method, for help."""
+    return "\n".join(f"  {name:<9}{found.summary.replace('`', '')}" for name, found in METHODS.items())
+
+
 def _option(heading: str, *names: str, **settings: Any) -> Callable[[F], F]:
     return click.option(*names, cls=Option, heading=heading, **settings)
 
@@ -46,7 +51,14 @@ def _flag(name: str) -> Callable[[F], F]:
         if name in found.settings:
             takers.setdefault(found.settings[name], []).append(method)
     defaults = "; ".join(f"{', '.join(methods)}: {default}" for default, methods in takers.items())
-    return _option("Method", f"--{name.replace('_', '-')}", name, type=kind, help=f"{text}  [default of {defaults}]")
+    return _option(
+        "Method",
+        f"--{name.replace('_', '-')}",
+        name,
+        type=kind,
+        metavar="N" if isinstance(kind, click.IntRange) else "X",
+        help=f"{text}  [default of {defaults}]",
+    )
 
 
 def _problem_options() -> list[Callable[[Any], Any]]:
@@ -71,9 +83,9 @@ def _method_options() -> list[Callable[[Any], Any]]:
         _option("Method", "--method", metavar="NAME",
                 help=f"How to search: {', '.join(METHODS)}.  [default of {defaults}]"),
         *(_flag(name) for name in SETTINGS),
-        _option("Method", "--window", type=click.IntRange(min=1),
+        _option("Method", "--window", type=click.IntRange(min=1), metavar="N",
                 help="Steps in flight at once; shapes the tree of searches that choose by value.  [default: the search's own]"),
-        _option("Method", "--seed", type=int,
+        _option("Method", "--seed", type=int, metavar="N",
                 help="Seed of every random choice; the same seed and replies give the same tree.  [default: 0]"),
     ]  # fmt: skip
 
@@ -84,14 +96,14 @@ def _model_options() -> list[Callable[[Any], Any]]:
         _option("Model", "--key-file", type=_FILE, metavar="FILE",
                 help="A file that holds the server's key, readable by you alone.  [default: the variable of that host, such as "
                 "OPENAI_API_KEY]"),
-        _option("Model", "--temperature", type=click.FloatRange(min=0), help="Sampling temperature of all roles.  [default: 0.7]"),
-        _option("Model", "--max-tokens", type=click.IntRange(min=1),
+        _option("Model", "--temperature", type=click.FloatRange(min=0), metavar="X", help="Sampling temperature of all roles, at least 0.  [default: 0.7]"),
+        _option("Model", "--max-tokens", type=click.IntRange(min=1), metavar="N",
                 help="Tokens of one reply at the most, all roles.  [default: 1024; proposals 512, values 256]"),
     ]  # fmt: skip
-    for role in ("generate", "evaluate", "answer"):
+    for role, what in (("generate", "proposing thoughts"), ("evaluate", "judging them"), ("answer", "writing the final answer")):
         options += [
-            _option("Model", f"--{role}-temperature", type=click.FloatRange(min=0), help=f"The same for role {role} only."),
-            _option("Model", f"--{role}-max-tokens", type=click.IntRange(min=1), help=f"The same for role {role} only."),
+            _option("Model", f"--{role}-temperature", type=click.FloatRange(min=0), metavar="X", help=f"Temperature of {what}."),
+            _option("Model", f"--{role}-max-tokens", type=click.IntRange(min=1), metavar="N", help=f"Tokens of one reply for {what}."),
         ]
     return options
 

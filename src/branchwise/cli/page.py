@@ -16,6 +16,12 @@ class Option(click.Option):
         super().__init__(*args, **kwargs)
         self.heading = heading
 
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        """The range is said in words where it matters."""
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)
+        return extra
+
 
 class CommandPage(click.Command):
     """A command whose `--help` groups its options by heading."""
@@ -28,7 +34,7 @@ class CommandPage(click.Command):
         """One list a heading, "Other" last."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for param in self.get_params(ctx):
-            record = param.get_help_record(ctx)
+            record = param.get_help_record(ctx) if isinstance(param, click.Option) else None
             if record is not None:
                 sections.setdefault(getattr(param, "heading", "Other"), []).append(record)
         for heading in sorted(sections, key=lambda name: name == "Other"):

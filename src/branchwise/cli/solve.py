@@ -9,7 +9,7 @@ import click
 
 from branchwise.cli.faults import ANSWER, EXITS, FAILED, INTERRUPTED, NO_ANSWER, report
 from branchwise.cli.many import run_many
-from branchwise.cli.options import run_options, solve_options
+from branchwise.cli.options import methods_help, run_options, solve_options
 from branchwise.cli.page import CommandPage, arguments
 from branchwise.cli.report import print_result, resume_command
 from branchwise.cli.running import Broken, Plan, run
@@ -44,6 +44,10 @@ Examples:
   branchwise solve --resume TRACE --max-calls 200
   branchwise solve --task game24 --items 901:910 --data 24.csv --out results.jsonl
   branchwise solve --task game24 --input mine.jsonl --out results.jsonl --jobs 2
+
+\b
+Methods:
+{methods_help()}
 
 \b
 Many problems: --items or --input with --out. One line is appended to the file for each

@@ -1,0 +1,5 @@
+"""`python -m branchwise.cli`."""
+
+from branchwise.cli.main import main
+
+main()
