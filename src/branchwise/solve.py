@@ -22,7 +22,7 @@ from branchwise.model.tape import Tape
 from branchwise.problem import Kind, Problem, is_provable, prompts
 from branchwise.result import Result, versions
 from branchwise.steps import Worker
-from branchwise.trace import Event, Recorder, Started, Stopped
+from branchwise.trace import Event, Recorder, Started, Stopped, is_fresh
 from branchwise.tree import Node, Tree
 
 __all__ = ["Stop", "solve", "solve_sync", "watch"]
@@ -106,7 +106,8 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
     identity = _identity(problem, method, model, settings.seed)
     ledger = Ledger(settings.budget, settings.price, recorded=getattr(model, "recorded", False))
     limited = Limited(model, settings.parallel)
-    tape = _tape(settings, identity)
+    notices: list[str] = []
+    tape = _tape(settings, identity, notices.append)
     recorder = Recorder(settings.resume or settings.trace, settings.listeners)
     run = None
     try:
@@ -116,6 +117,8 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
         layers = Taped(retrying, tape, recorder, ledger)
         worker = Worker(method, problem, layers, settings.seed, Tree(), settings.retry.attempts)
         run = Run(worker, ledger, recorder, settings.seed)
+        for notice in notices:
+            run.warn(notice)
         with _interruptible(run, settings):
             return await _finish(run, await run.loop(), settings, model)
     except (Exception, asyncio.CancelledError) as error:
@@ -185,33 +188,40 @@ def _unfinished(stop: str, node: Node | None) -> bool:
 def _identity(problem: Problem, method: Method, model: LanguageModel, seed: int) -> dict[str, Any]:
     """What may not change on resume."""
     what = {"is": type(problem).__qualname__, "prompt": problem.prompt, "prompts": dict(prompts(problem))}
+    parts = {key: value for key, value in describe(method).items() if key != "window"}
     return {
-        "problem": what, "method": describe(method), "model": model.identity, "seed": seed, "window": min(method.steps_in_flight, 1 << 30),
+        "problem": what, "method": parts, "model": model.identity, "seed": seed if abs(seed) < 1 << 63 else str(seed),
+        "window": min(method.steps_in_flight, 1 << 30),
     }  # fmt: skip
 
 
-def _tape(settings: _Settings, identity: dict[str, Any]) -> Tape:
+def _tape(settings: _Settings, identity: dict[str, Any], notice: Callable[[str], None]) -> Tape:
     if settings.resume is not None and settings.trace is not None and settings.trace != settings.resume:
         raise TraceError("give either --trace for a new run or --resume for one to go on with; resuming appends to its own trace")
     if settings.resume is None:
-        if settings.trace is not None and settings.trace.exists() and settings.trace.stat().st_size:
+        if settings.trace is not None and not is_fresh(settings.trace):
             raise TraceError(f"{settings.trace} exists already; --resume it, or name another file with --trace")
         return Tape()
-    tape = Tape.load(settings.resume)
+    tape = Tape.load(settings.resume, notice)
     assert tape.started is not None
     old = tape.started.run
     for key, new in identity.items():
         if old.get(key) != new:
             raise TraceError(
-                f"{settings.resume} was made with another {key} ({_short(old.get(key))}, now {_short(new)}); "
+                f"{settings.resume} was made with another {key} ({_difference(old.get(key), new)}); "
                 "resume with the same problem, method, model, seed and window: budget, parallelism and prices may change"
             )
     return tape
 
 
-def _short(value: Any) -> str:
-    text = str(value.get("name") or value.get("prompt") or value) if isinstance(value, dict) else str(value)
-    return text if len(text) <= 80 else text[:77] + "..."
+def _difference(old: Any, new: Any, where: str = "") -> str:
+    """The first place where two descriptions differ: "search.breadth: 5, now 3"."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys((*new, *old)):
+            if old.get(key) != new.get(key):
+                return _difference(old.get(key), new.get(key), f"{where}.{key}" if where else str(key))
+    texts = [text if len(text) <= 80 else text[:77] + "..." for text in (str(old), str(new))]
+    return f"{where + ': ' if where else ''}{texts[0]}, now {texts[1]}"
 
 
 def solve_sync(problem: Problem, method: Method, model: LanguageModel, **settings: Any) -> Result:

@@ -31,6 +31,7 @@ __all__ = [
     "Stopped",
     "TapedSample",
     "Warned",
+    "is_fresh",
     "read_trace",
 ]
 
@@ -171,13 +172,17 @@ Event = Started | Call | Expanded | Judged | Marked | Warned | Stopped
 
 
 class Recorder:
-    """Writes events to a file (if there is one) and hands them to listeners, in that order. Raises `TraceError` when the disk refuses."""
+    """Writes events to a file (if there is one) and hands them to listeners, in that order. Raises `TraceError` when the disk refuses.
+
+    After that it writes nothing more: a line may be cut, and only a last line may be.
+    """
 
     newline: ClassVar[int] = orjson.OPT_APPEND_NEWLINE
 
     def __init__(self, path: Path | None = None, listeners: Sequence[Callable[[Event], None]] = ()) -> None:
         self.path, self._listeners = path, tuple(listeners)
         self._file: BinaryIO | None = None
+        self._refused = ""
         if path is not None:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
@@ -189,13 +194,16 @@ class Recorder:
     def write(self, event: Event) -> None:
         """Record one event; it is with the operating system when this returns."""
         if self._file is not None:
+            if self._refused:
+                raise TraceError(self._refused)
             line = _encode(event)
             try:
                 done = self._file.write(line)
                 while done < len(line):
                     done += self._file.write(line[done:])
             except OSError as error:
-                raise TraceError(f"cannot write the trace {self.path}: {error.strerror}; free some space, then --resume it") from error
+                self._refused = f"cannot write the trace {self.path}: {error.strerror}; free some space, then --resume it"
+                raise TraceError(self._refused) from error
         for listener in self._listeners:
             listener(event)
 
@@ -215,6 +223,16 @@ def _encode(event: Event) -> bytes:
 
         text = json.dumps(asdict(event), ensure_ascii=False, default=str)
         return text.encode("utf-8", "replace") + b"\n"
+
+
+def is_fresh(path: Path) -> bool:
+    """Whether a new run can be written to `path`: nothing is there, or a first line that a kill left unfinished."""
+    if not path.is_file():
+        return True
+    begin = b'{"run":'
+    with open(path, "rb") as file:
+        line = file.readline()
+    return line[: len(begin)] == begin[: len(line)] and not line.endswith(b"\n")
 
 
 def _mend(path: Path, file: BinaryIO) -> None:
@@ -245,6 +263,8 @@ _KINDS: dict[str, Callable[..., Event]] = {
 
 def _decode(data: dict[str, Any]) -> Event:
     kind = data.get("event", "")
+    if kind == "started" and not isinstance(data["run"], dict):
+        raise TypeError("a run is an object")
     if kind == "call":
         data["samples"] = [TapedSample(**sample) for sample in data["samples"]]
     elif kind == "expanded":

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
+from branchwise.errors import TraceError
 from branchwise.problem import COMPLETE, OPEN, SOLVED, Kind, State, Status, dead
 from branchwise.trace import Event, Expanded, Judged, Judgement, Marked, Started
 
@@ -170,10 +171,13 @@ class Tree:
 
     @classmethod
     def fold(cls, events: Iterator[Event]) -> Tree:
-        """The tree that a trace describes."""
+        """The tree that a trace describes. Raises `TraceError` for events that make no tree."""
         tree = cls()
-        for event in events:
-            tree.apply(event)
+        try:
+            for event in events:
+                tree.apply(event)
+        except (LookupError, TypeError, ValueError) as error:
+            raise TraceError(f"the events of this trace do not fit together ({error!r}): it was changed, or parts of it are lost") from error
         return tree
 
     def apply(self, event: Event) -> Done | None:

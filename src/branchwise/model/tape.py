@@ -31,7 +31,10 @@ class Tape:
     @classmethod
     def load(cls, path: Path, notice: Callable[[str], None] = lambda text: None) -> Tape:
         """The tape in a trace. Raises `TraceError`."""
-        return cls.of(read_trace(path, notice))
+        try:
+            return cls.of(read_trace(path, notice))
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise TraceError(f"{path} holds a call that cannot be read ({error}): it is not a trace of this version of Branchwise") from error
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Tape:
@@ -78,7 +81,7 @@ class TapeModel:
             raise TraceError(f"{path} holds no run that could be replayed")
         self.tape, self.run = tape, tape.started.run
         self.name = f"tape:{path}"
-        self.identity = str(self.run["model"])
+        self.identity = str(self.run.get("model", self.name))
 
     @classmethod
     def open(cls, path: Path) -> TapeModel:

@@ -6,7 +6,7 @@ import asyncio
 from dataclasses import replace
 
 from branchwise.budget import Bound, Ledger, Usage
-from branchwise.errors import ModelError
+from branchwise.errors import MissingCall, ModelError
 from branchwise.model.base import LanguageModel, Reply, Request
 
 __all__ = ["Metered", "request_bound"]
@@ -47,7 +47,9 @@ class Metered:
         ledger.admit(request.step, bound)
         try:
             reply = await self._inner.sample(request)
-        except (ModelError, asyncio.CancelledError):
+        except (ModelError, asyncio.CancelledError) as error:
+            if isinstance(error, MissingCall):
+                raise
             ledger.charge(request.step, request.role, ledger.priced(Usage(calls=request.n, requests=1)))
             raise
         finally:

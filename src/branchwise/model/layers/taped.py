@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from branchwise.budget import Ledger
-from branchwise.model.base import LanguageModel, Reply, Request, Sample
+from branchwise.budget import Ledger, Usage
+from branchwise.model.base import LanguageModel, Outcome, Reply, Request, Sample
 from branchwise.model.layers.metered import request_bound
 from branchwise.model.tape import Tape, taped
 from branchwise.trace import Call, Recorder
@@ -65,7 +65,7 @@ class Taped:
 
     async def _live(self, request: Request) -> Reply:
         started = time.monotonic()
-        reply = await self._inner.sample(request)
+        reply = _whole(await self._inner.sample(request), request.n)
         where = request.id
         if where is not None and reply.samples:
             messages = [{"role": m.role, "content": m.content} for m in request.messages]
@@ -79,3 +79,23 @@ class Taped:
         return reply
 
 
+def _whole(reply: Reply, n: int) -> Reply:
+    """`reply` with a sample for each that was asked for: one that did not come is `invalid`, so that a replay lacks it too and asks for no other.
+
+    Lone surrogates, which a broken model can produce, are replaced: they are not text in any encoding, and would not come back from the tape.
+    """
+    samples = reply.samples
+    if any(not _is_text(sample.text) or not _is_text(sample.reasoning) for sample in samples):
+        samples = tuple(replace(sample, text=_as_text(sample.text), reasoning=_as_text(sample.reasoning)) for sample in samples)
+    if len(samples) < n:
+        none = Sample("", Outcome.INVALID, usage=Usage(), error=reply.error or f"asked for {n} samples, got {len(samples)}")
+        samples += (none,) * (n - len(samples))
+    return reply if samples is reply.samples else replace(reply, samples=samples, missing=0)
+
+
+def _is_text(text: str) -> bool:
+    return text.isascii() or _as_text(text) == text
+
+
+def _as_text(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
