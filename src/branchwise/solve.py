@@ -105,7 +105,7 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
     method.refuse(problem)
     identity = _identity(problem, method, model, settings.seed)
     ledger = Ledger(settings.budget, settings.price, recorded=getattr(model, "recorded", False))
-    limited = Limited(model, settings.parallel)
+    limited = Limited(Metered(model, ledger), settings.parallel)  # a call that still waits for its place is neither paid nor sent at the end
     notices: list[str] = []
     tape = _tape(settings, identity, notices.append)
     recorder = Recorder(settings.resume or settings.trace, settings.listeners)
@@ -113,7 +113,7 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
     try:
         about = {"budget": settings.budget.to_json(), "parallel": settings.parallel, "versions": dict(versions()), **settings.about}
         recorder.write(Started(identity, about))
-        retrying = Retrying(Metered(limited, ledger), settings.retry)
+        retrying = Retrying(limited, settings.retry)
         layers = Taped(retrying, tape, recorder, ledger)
         worker = Worker(method, problem, layers, settings.seed, Tree(), settings.retry.attempts)
         run = Run(worker, ledger, recorder, settings.seed)

@@ -54,7 +54,7 @@ class Limited:
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled():
                 self._free += need
-            else:
+            elif (need, turn) in self._waiting:  # not when a place was freed in the same turn of the loop: then it is out already
                 self._waiting.remove((need, turn))
             self._wake()
             raise
