@@ -18,8 +18,9 @@ __all__ = ["Estimate", "estimate"]
 class Estimate:
     """Upper bounds, faults of the network left out (each retry adds its calls).
 
-    `states`, `expansions` and `calls` are exact where every step gives k thoughts and nothing is pruned, merged, dead or solved; tokens are
-    an upper bound (a prompt of n bytes is taken for n tokens). `calls`, `tokens` and `cost_usd` are cut where the budget cuts them.
+    `full_states` and `full_calls` are exact where every step gives k thoughts and nothing is pruned, merged, dead or solved. `states` and
+    `calls` are never exceeded; the two differ only where steps that give less than k make room for more steps. Tokens are an upper bound (a
+    prompt of n bytes is taken for n tokens). `calls`, tokens and `cost_usd` are cut where the budget cuts them.
     """
 
     states: int
@@ -30,6 +31,8 @@ class Estimate:
     prompt_tokens: int
     completion_tokens: int
     cost_usd: float | None
+    full_states: int
+    full_calls: int
     by_role: Mapping[str, Bound]
     formula: tuple[str, ...]
     bounded: bool
@@ -45,7 +48,8 @@ class Estimate:
         return {
             "states": self.states, "judged": self.judged, "expansions": self.expansions, "calls": self.calls,
             "prompt_tokens": self.prompt_tokens, "completion_tokens": self.completion_tokens,
-            "tokens": self.prompt_tokens + self.completion_tokens, "cost_usd": self.cost_usd, "by_role": roles,
+            "tokens": self.prompt_tokens + self.completion_tokens, "cost_usd": self.cost_usd,
+            "full_states": self.full_states, "full_calls": self.full_calls, "by_role": roles,
             "formula": list(self.formula), "bounded": self.bounded, "warnings": list(self.warnings),
         }  # fmt: skip
 
@@ -57,45 +61,63 @@ def estimate(problem: Problem, method: Method, *, budget: Budget | None = None, 
     """
     method.refuse(problem)
     budget = budget or Budget()
-    k = k or method.generate.k
-    chain = method.search.plan(1) == method.search.plan(k)
-    per_step = 1 if chain else k
-    start = Size(len(problem.prompt.encode("utf-8", "replace")), 0)
-    thought = method.generate.thought_bytes
-    generate, evaluate, answer = Bound(), Bound(), Bound()
-    expansions = judged = 0
-    formula: list[str] = []
-    for level in method.search.plan(k):
-        size = start.deeper(thought, level.depth)
-        if level.expand:
-            once = method.generate.bound(problem, size, per_step)
-            generate += once * level.expand
-            expansions += level.expand
-            formula.append(f"expand {level.expand} states of depth {level.depth} × {once.calls} calls = {level.expand * once.calls}")
-        if level.judge and method.evaluate is not None:
-            judged += level.judge
-            total = _judge(method, problem, size, level.judge, level.groups)
-            evaluate += total
-            formula.append(f"judge {level.judge} states of depth {level.depth} = {total.calls} calls")
-    if method.answer is not None:
-        answer = method.answer.bound(problem, start.deeper(thought, method.search.max_depth or 0), 1)
-        formula.append(f"write the answer = {answer.calls} calls")
-    total = generate + evaluate + answer
-    formula.append(f"total {generate.calls} + {evaluate.calls} + {answer.calls} = {total.calls} calls")
-    cost = None if price is None else price.cost(total.prompt_tokens, total.completion_tokens) / 1e6
+    full, worst = _plan(problem, method, k, False), _plan(problem, method, k, True)
+    total = worst.generate + worst.evaluate + worst.answer
+    full_calls = (full.generate + full.evaluate + full.answer).calls
+    formula = [*full.formula, f"total {full.generate.calls} + {full.evaluate.calls} + {full.answer.calls} = {full_calls} calls"]
+    if total.calls != full_calls:
+        formula.append(f"at the very most {total.calls} calls, where steps give less than k thoughts and more steps fit")
     calls, prompt, completion = total.calls, total.prompt_tokens, total.completion_tokens
+    cost = None if price is None else price.cost(prompt, completion) / 1e6
     if budget.calls is not None:
-        calls = min(calls, budget.calls)
+        calls, full_calls = min(calls, budget.calls), min(full_calls, budget.calls)
     if budget.tokens is not None:
         completion = min(completion, budget.tokens)
         prompt = min(prompt, budget.tokens - completion)
     if budget.cost is not None and cost is not None:
         cost = min(cost, budget.cost)
-    roles = {name: part for name, part in (("generate", generate), ("evaluate", evaluate), ("answer", answer)) if part.calls}
+    parts = (("generate", worst.generate), ("evaluate", worst.evaluate), ("answer", worst.answer))
     bounded = any(limit is not None for limit in (budget.calls, budget.tokens, budget.cost, budget.nodes, budget.seconds))
-    states = expansions * per_step
-    warnings = _warnings(states, total.calls, bounded)
-    return Estimate(states, judged, expansions, calls, prompt, completion, cost, roles, tuple(formula), bounded, warnings)
+    return Estimate(
+        worst.states, worst.judged, worst.expansions, calls, prompt, completion, cost, full.states, full_calls,
+        {name: part for name, part in parts if part.calls}, tuple(formula), bounded, _warnings(worst.states, total.calls, bounded),
+    )  # fmt: skip
+
+
+@dataclass(slots=True)
+class _Sum:
+    generate: Bound = Bound()
+    evaluate: Bound = Bound()
+    answer: Bound = Bound()
+    states: int = 0
+    judged: int = 0
+    expansions: int = 0
+    formula: list[str] = field(default_factory=list)
+
+
+def _plan(problem: Problem, method: Method, k: int | None, worst: bool) -> _Sum:
+    """The search's plan in calls and tokens."""
+    k = k or method.generate.k
+    start, thought = Size(len(problem.prompt.encode("utf-8", "replace")), 0), method.generate.thought_bytes
+    found = _Sum()
+    for level in method.search.plan(k, worst):
+        size = start.deeper(thought, level.depth)
+        if level.expand:
+            each = level.k or k
+            once = method.generate.bound(problem, size, each)
+            found.generate += once * level.expand
+            found.expansions += level.expand
+            found.states += level.expand * each
+            found.formula.append(f"expand {level.expand} states of depth {level.depth} × {once.calls} calls = {level.expand * once.calls}")
+        if level.judge and method.evaluate is not None:
+            found.judged += level.judge
+            bound = _judge(method, problem, size, level.judge, level.groups)
+            found.evaluate += bound
+            found.formula.append(f"judge {level.judge} states of depth {level.depth} = {bound.calls} calls")
+    if method.answer is not None:
+        found.answer = method.answer.bound(problem, start.deeper(thought, method.search.max_depth or 0), 1)
+        found.formula.append(f"write the answer = {found.answer.calls} calls")
+    return found
 
 
 def _judge(method: Method, problem: Problem, size: Size, states: int, groups: int) -> Bound:

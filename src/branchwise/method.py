@@ -13,7 +13,9 @@ from branchwise.problem import Problem, is_reversible
 from branchwise.search.base import Search
 from branchwise.search.beam import Beam
 from branchwise.search.chain import Chain
+from branchwise.search.depth_first import DepthFirst
 from branchwise.search.pick import Pick, best_value
+from branchwise.search.self_refine import SelfRefineSearch
 from branchwise.thought.base import Evaluator, Generator
 from branchwise.thought.combine import Combine
 
@@ -45,6 +47,17 @@ class Method:
         search, evaluate = self.search, self.evaluate
         if isinstance(search, Beam) and search.depth > 1 and evaluate is None:
             raise MethodError("beam chooses states by value: with more than one level it needs an evaluator")
+        if search.mixes_groups and evaluate is not None and evaluate.joint:
+            raise MethodError(
+                f"vote × {type(search).__name__}: votes hold only within one group of states, and this search compares values across groups; "
+                "use value, score, heuristic or likelihood"
+            )
+        if evaluate is None and not isinstance(search, (Beam, Chain, DepthFirst)):
+            raise MethodError(f"{type(search).__name__} chooses states by value: it needs an evaluator")
+        if isinstance(search, SelfRefineSearch) and not getattr(self.generate, "rewrites", False):
+            raise MethodError(f"{type(self.generate).__name__.lower()} × mctsr: mctsr rewrites whole answers; use Refine or SelfRefine to generate")
+        if getattr(self.generate, "rewrites", False) and not search.refines:
+            raise MethodError(f"refine × {type(search).__name__}: a refined answer is complete, and this search never goes on from complete answers")
         if isinstance(search, Chain) and evaluate is not None and evaluate.joint:
             raise MethodError("vote × chain: a chain has one state at a time, so there is nothing to vote on")
 

@@ -20,6 +20,10 @@ class Chance(Protocol):
         """A number in [0, 1)."""
         ...
 
+    def betavariate(self, alpha: float, beta: float) -> float:
+        """A draw from Beta(alpha, beta)."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Expand:
@@ -51,6 +55,8 @@ class Level:
     expand: int = 0
     judge: int = 0
     groups: int = 1
+    k: int | None = None
+    """Children of each expansion, where they are not the k of the plan."""
 
 
 class Frontier(Protocol):
@@ -58,7 +64,7 @@ class Frontier(Protocol):
 
     @property
     def ended(self) -> str:
-        """Why nothing more is asked for: `exhausted`, `max_depth` or `budget:steps`. Read after `ask` gave `None` with nothing in flight."""
+        """Why nothing more is asked for: `exhausted`, `max_depth`, `budget:steps` or `budget:rollouts`. Read after `ask` gave `None` with nothing in flight."""
         ...
 
     def ask(self) -> Step | None:
@@ -79,6 +85,16 @@ class Search(Protocol):
         ...
 
     @property
+    def mixes_groups(self) -> bool:
+        """Whether it compares values of states that were not judged together; a vote means nothing there."""
+        ...
+
+    @property
+    def refines(self) -> bool:
+        """Whether it expands complete answers."""
+        ...
+
+    @property
     def window(self) -> int:
         """Steps in flight at once by default; shapes the tree of searches that choose by value."""
         ...
@@ -92,8 +108,11 @@ class Search(Protocol):
         """A frontier over `tree`, which holds its root only."""
         ...
 
-    def plan(self, k: int) -> list[Level]:
-        """The worst case with `k` children a step; exact where every step gives `k` children and nothing is pruned, merged or solved."""
+    def plan(self, k: int, worst: bool = False) -> list[Level]:
+        """The steps with `k` children each: exact where every step gives `k` and nothing is pruned, merged, dead or solved.
+
+        `worst` is what can never be exceeded, also when steps give fewer children than `k`.
+        """
         ...
 
 

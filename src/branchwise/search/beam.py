@@ -42,6 +42,9 @@ class Beam:
         if self.breadth < 1 or self.depth < 1:
             raise UsageError(f"beam needs breadth and depth of at least 1, not {self.breadth} and {self.depth}")
 
+    mixes_groups = False
+    refines = False
+
     @property
     def goes_back(self) -> bool:
         """Several states of a level are gone on with in turn, unless there is only one."""
@@ -61,7 +64,7 @@ class Beam:
         """A frontier that begins with S_0 = {x}."""
         return BeamFrontier(self, tree, rng)
 
-    def plan(self, k: int) -> list[Level]:
+    def plan(self, k: int, worst: bool = False) -> list[Level]:
         """k + (T-1)·b·k new states when the first level fills the beam."""
         levels, states = [], 1
         for depth in range(self.depth):

@@ -32,6 +32,9 @@ class Chain:
         if self.depth < 1:
             raise UsageError(f"chain needs a depth of at least 1, not {self.depth}")
 
+    mixes_groups = False
+    refines = True
+
     @property
     def goes_back(self) -> bool:
         """It never does."""
@@ -51,9 +54,9 @@ class Chain:
         """A frontier that begins at the root."""
         return ChainFrontier(self, tree)
 
-    def plan(self, k: int) -> list[Level]:
+    def plan(self, k: int, worst: bool = False) -> list[Level]:
         """One state a level, judged where there is an evaluator."""
-        return [part for d in range(self.depth) for part in (Level(d, expand=1), Level(d + 1, judge=1))]
+        return [part for d in range(self.depth) for part in (Level(d, expand=1, k=1), Level(d + 1, judge=1))]
 
 
 class ChainFrontier:

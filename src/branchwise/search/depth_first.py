@@ -36,6 +36,9 @@ class DepthFirst:
         if self.depth < 1 or self.max_steps < 1:
             raise UsageError(f"dfs needs depth and max_steps of at least 1, not {self.depth} and {self.max_steps}")
 
+    mixes_groups = False
+    refines = False
+
     @property
     def goes_back(self) -> bool:
         """It backtracks."""
@@ -55,15 +58,35 @@ class DepthFirst:
         """A frontier that begins at the root."""
         return DepthFirstFrontier(self, tree)
 
-    def plan(self, k: int) -> list[Level]:
-        """Every visited state is judged, and expanded unless it is at depth T."""
-        inner = visited = 0
-        for depth in range(1, self.depth + 1):
-            states = min(self.max_steps, k**depth if depth < 64 else self.max_steps)
-            visited += states
-            inner += states if depth < self.depth else 0
-        visited, inner = min(visited, self.max_steps), min(inner, self.max_steps - 1)
+    def plan(self, k: int, worst: bool = False) -> list[Level]:
+        """The first `max_steps` states of the full tree in preorder; `worst`: any state above depth T that is visited may be expanded."""
+        if not worst:
+            visited, inner = _preorder(k, self.depth, self.max_steps)
+        else:
+            sizes = [min(k**depth, self.max_steps) for depth in range(1, self.depth + 1)]
+            visited, inner = min(sum(sizes), self.max_steps), min(sum(sizes[:-1]), self.max_steps - 1)
         return [Level(self.depth - 1, expand=1 + inner), Level(self.depth, judge=visited, groups=visited)]
+
+
+def _preorder(k: int, depth: int, limit: int) -> tuple[int, int]:
+    """(states visited, states expanded below the root) of a full tree, cut after `limit` visits; the last one visited is not expanded."""
+    sizes = [1]
+    for _ in range(depth - 1):
+        sizes.append(1 + k * sizes[-1])
+    inner_of = [0]
+    for _ in range(depth - 1):
+        inner_of.append(1 + k * inner_of[-1])
+    visited = min(limit, k * sizes[-1])
+    rest, inner = visited, 0
+    for level in range(depth - 1, -1, -1):
+        whole = min(k, rest // sizes[level])
+        inner += whole * inner_of[level]
+        rest -= whole * sizes[level]
+        if rest <= 0:
+            break
+        rest -= 1
+        inner += 1 if rest else 0
+    return visited, inner
 
 
 class DepthFirstFrontier:

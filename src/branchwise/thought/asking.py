@@ -48,7 +48,10 @@ async def ask(model: LanguageModel, messages: tuple[Message, ...], n: int, role:
     )
 
 
-def ask_bound(problem: Problem, name: str, size: Size, n: int, sampling: Sampling, choices: int = 0) -> Bound:
-    """The most that `n` samples of prompt `name` on a state of `size` can spend; a backend may count the prompt once a sample."""
-    prompt = prompt_for(problem, name).tokens(problem, size, choices)
+def ask_bound(problem: Problem, name: str, size: Size, n: int, sampling: Sampling, choices: int = 0, extra: int = 0) -> Bound:
+    """The most that `n` samples of prompt `name` on a state of `size` can spend; a backend may count the prompt once a sample.
+
+    `choices` states are listed in it, and `extra` bytes of other model text.
+    """
+    prompt = prompt_for(problem, name).tokens(problem, size, choices) + extra
     return Bound(n, n * prompt, n * sampling.max_tokens)

@@ -16,7 +16,7 @@ from branchwise.thought.base import Size
 
 __all__ = ["MESSAGE_BYTES", "PLACEHOLDERS", "Prompt", "load_folder", "prompt_for"]
 
-PLACEHOLDERS = frozenset({"prompt", "thoughts", "last", "k", "choices"})
+PLACEHOLDERS = frozenset({"prompt", "thoughts", "last", "k", "choices", "critique"})
 """What every prompt may name; a task declares more by its `fields`."""
 
 MESSAGE_BYTES = 64
@@ -62,7 +62,10 @@ class Prompt:
         return (Message("system", _MARK.sub(value, self.system)), Message("user", _MARK.sub(value, self.text)))
 
     def tokens(self, problem: Problem, size: Size, choices: int = 0) -> int:
-        """An upper bound for the prompt's tokens on a state of `size`: no tokeniser makes more tokens than there are bytes."""
+        """An upper bound for the prompt's tokens on a state of `size`: no tokeniser makes more tokens than there are bytes.
+
+        A critique is not counted: who writes it knows how long it can be.
+        """
         total = len(self.system.encode()) + len(self.text.encode()) + 2 * MESSAGE_BYTES
         for mark in _MARK.findall(self.system + self.text):
             if mark == "prompt":
@@ -71,6 +74,8 @@ class Prompt:
                 total += 8
             elif mark in ("thoughts", "last"):
                 total += size.state
+            elif mark == "critique":
+                continue
             elif mark == "choices":
                 total += choices * (size.state + 32)
             else:

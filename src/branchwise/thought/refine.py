@@ -29,6 +29,8 @@ class Refine:
     prompt: str = "refine"
     sampling: Sampling = Sampling()
 
+    rewrites = True
+
     @property
     def thought_bytes(self) -> int:
         """As long as a reply can be."""

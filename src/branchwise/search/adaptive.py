@@ -1,0 +1,190 @@
+"""Adaptive branching: at each node Thompson sampling decides between a new child and an existing one. Knows no model.
+
+AB-MCTS-A (Inoue et al. 2025, "Wider or deeper?"), with Beta posteriors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from branchwise.errors import UsageError
+from branchwise.problem import Kind
+from branchwise.search.base import Chance, Expand, Level, Step, expandable, kept
+from branchwise.trace import Mark
+from branchwise.tree import Done, Node, Tree
+
+__all__ = ["Adaptive", "AdaptiveFrontier"]
+
+_EMPTY = 3
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Adaptive:
+    """From the root: draw from the posterior of "go wider" and from that of "go deeper"; the higher draw wins. Wider makes one new child here;
+    deeper draws from every child's posterior and goes to the best.
+
+    Every posterior is Beta(prior + sum r, prior + sum (1 - r)) over values r in [0, 1]: "wider" at a node over the first values of its
+    own new children, "deeper" over what came from below them, a child over its own first value and all values below it. Values go up the
+    whole path. Steps in flight count as a value of 0 on their way (virtual loss). Where three new children in a row bring nothing (empty,
+    merged), a node goes wider no more.
+    """
+
+    rollouts: int = 20
+    """New children in all; at least 1."""
+    depth: int = 5
+    """The most thoughts on a path; at least 1."""
+    prior: float = 0.5
+    """Both parameters of the Beta prior; 0.5 is Jeffreys'."""
+
+    def __post_init__(self) -> None:
+        if self.rollouts < 1 or self.depth < 1 or self.prior <= 0:
+            raise UsageError("adaptive needs rollouts and depth of at least 1, and a prior above 0")
+
+    goes_back = True
+    mixes_groups = True
+    refines = True
+
+    @property
+    def window(self) -> int:
+        """8 steps in flight."""
+        return 8
+
+    @property
+    def max_depth(self) -> int:
+        """As set."""
+        return self.depth
+
+    def start(self, tree: Tree, rng: Chance) -> AdaptiveFrontier:
+        """A frontier that holds the root."""
+        return AdaptiveFrontier(self, tree, rng)
+
+    def plan(self, k: int, worst: bool = False) -> list[Level]:
+        """One child a rollout."""
+        deepest = min(self.depth, self.rollouts)
+        return [Level(deepest - 1, expand=self.rollouts, k=1), Level(deepest, judge=self.rollouts, groups=self.rollouts)]
+
+
+class _Arm:
+    """A Beta posterior: sums of rewards and of losses."""
+
+    __slots__ = ("lost", "won")
+
+    def __init__(self) -> None:
+        self.won = self.lost = 0.0
+
+
+class _Arms:
+    """The posteriors at one node: go wider, go deeper, and the node itself as a choice of its parent."""
+
+    __slots__ = ("deeper", "empty", "itself", "open", "wide", "wider")
+
+    def __init__(self, wide: bool) -> None:
+        self.wider, self.deeper, self.itself = _Arm(), _Arm(), _Arm()
+        self.wide = wide
+        self.open = 0
+        self.empty = 0
+
+
+class AdaptiveFrontier:
+    """Posteriors by birth number. `open` counts children that can still be gone to."""
+
+    def __init__(self, search: Adaptive, tree: Tree, rng: Chance) -> None:
+        self._search, self._tree, self._rng = search, tree, rng
+        self._arms = [_Arms(True)]
+        self._issued = self._done = 0
+        self.ended = ""
+
+    @property
+    def note(self) -> str:
+        """What the user should know at the end."""
+        rest = self._search.rollouts - self._done
+        return f"{rest} of {self._search.rollouts} rollouts were not run: nothing new comes" if rest and self.ended == "exhausted" else ""
+
+    def ask(self) -> Step | None:
+        """Descend, and make one new child where "wider" wins."""
+        if self._issued >= self._search.rollouts:
+            self.ended = self.ended or "budget:rollouts"
+            return None
+        root = self._arms[0]
+        if not root.wide and not root.open:
+            self.ended = "exhausted"
+            return None
+        node = self._tree.root
+        while not self._goes_wider(node):
+            node = self._child(node)
+        self._issued += 1
+        self._lose(node, 1.0)
+        return Expand(node, k=1, judge=True)
+
+    def _draw(self, arm: _Arm) -> float:
+        prior = self._search.prior
+        return self._rng.betavariate(prior + arm.won, prior + arm.lost)
+
+    def _goes_wider(self, node: Node) -> bool:
+        arms = self._arms[node.birth]
+        if not arms.open or not arms.wide:
+            return arms.wide
+        return self._draw(arms.wider) >= self._draw(arms.deeper)
+
+    def _child(self, node: Node) -> Node:
+        best, top = None, -1.0
+        for child in node.children:
+            arms = self._arms[child.birth]
+            if arms.wide or arms.open:
+                draw = self._draw(arms.itself)
+                if draw > top:
+                    best, top = child, draw
+        assert best is not None
+        return best
+
+    def _lose(self, node: Node, amount: float) -> None:
+        """Virtual loss on the way to `node`, or its return."""
+        self._arms[node.birth].wider.lost += amount
+        while node.parent is not None:
+            self._arms[node.birth].itself.lost += amount
+            node = node.parent
+            self._arms[node.birth].deeper.lost += amount
+
+    def tell(self, done: Done) -> Sequence[Mark]:
+        """Take the virtual loss back, and send the new value up the path."""
+        node = done.node
+        assert node is not None
+        self._done += 1
+        self._lose(node, -1.0)
+        arms = self._arms[node.birth]
+        arms.empty = 0 if done.born else arms.empty + 1
+        for child in done.born:
+            open_ = child.status.kind is Kind.COMPLETE or expandable(child)
+            self._arms.append(_Arms(open_ and child.depth < self._search.depth))
+            self._reward(self._arms[child.birth].itself, child.value)
+            if self._arms[child.birth].wide:
+                arms.open += 1
+        for child in (*done.born, *(survivor for survivor, _ in done.merged)):
+            self._back_up(node, child.value)
+        if arms.empty >= _EMPTY and arms.wide:
+            arms.wide = False
+            self._close(node)
+        return [kept(child) for child in done.born if child.status.kind is not Kind.DEAD]
+
+    def _back_up(self, node: Node, value: float | None) -> None:
+        self._reward(self._arms[node.birth].wider, value)
+        while node.parent is not None:
+            self._reward(self._arms[node.birth].itself, value)
+            node = node.parent
+            self._reward(self._arms[node.birth].deeper, value)
+
+    @staticmethod
+    def _reward(arm: _Arm, value: float | None) -> None:
+        if value is not None:
+            arm.won += value
+            arm.lost += 1.0 - value
+
+    def _close(self, node: Node) -> None:
+        """A node that goes neither wider nor deeper is no choice of its parent any more."""
+        while node.parent is not None:
+            arms = self._arms[node.birth]
+            if arms.wide or arms.open:
+                break
+            node = node.parent
+            self._arms[node.birth].open -= 1

@@ -1,0 +1,236 @@
+"""Best-first search: always expand the best open node, anywhere in the tree. Knows no model.
+
+The rule of section 3 of the project's specification (a node budget, a threshold, real backtracking); A* is the same loop with another order.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from branchwise.errors import UsageError
+from branchwise.problem import Kind
+from branchwise.search.base import Chance, Expand, Level, Step, expandable, kept, pruned
+from branchwise.trace import Mark
+from branchwise.tree import Done, Node, Tree
+
+__all__ = ["AStar", "BestFirst", "BestFirstFrontier"]
+
+_BACK = 3
+_LOW = 0.5
+_FLOOR = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BestFirst:
+    """A heap over all open nodes; the best valued is expanded first, ties by birth, unknown values last.
+
+    With `backtrack`, the last 3·k of `max_nodes` are kept for going back: when the best path's confidence is then below 0.5, the three best open
+    nodes off that path are expanded before the run ends; otherwise the search goes on as usual.
+    """
+
+    depth: int = 3
+    """The most thoughts on a path; at least 1."""
+    prune_below: float = 0.3
+    """v_th in [0, 1]: a known value below it is pruned."""
+    max_nodes: int | None = 15
+    """Committed thoughts, the root not counted; `None`: the run's budget alone decides."""
+    backtrack: bool = False
+
+    def __post_init__(self) -> None:
+        _check(self.depth, self.max_nodes)
+
+    goes_back = True
+    mixes_groups = False
+    refines = False
+
+    @property
+    def window(self) -> int:
+        """8 steps in flight."""
+        return 8
+
+    @property
+    def max_depth(self) -> int:
+        """As set."""
+        return self.depth
+
+    def start(self, tree: Tree, rng: Chance) -> BestFirstFrontier:
+        """A frontier that holds the root."""
+        return BestFirstFrontier(self, tree)
+
+    def plan(self, k: int, worst: bool = False) -> list[Level]:
+        """All levels, k^T leaves, unless the node budget ends it first."""
+        return plan_nodes(self.depth, k, self.max_nodes, worst)
+
+    def cost(self, node: Node, g: float) -> tuple[float, float]:
+        """(priority, g): the lowest priority first."""
+        value = node.value
+        return (2.0 if value is None else -value, g)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class AStar:
+    """Best-first by the lowest f = g + h. `cost="unit"`: g = steps, h = (1 - V)·steps left; `cost="log"`: g = sum of -log V along the path,
+    h = -log V. V is no admissible bound, so no optimality is claimed.
+
+    A merged proposal gives its survivor the cheaper of the two paths' g.
+    """
+
+    depth: int = 3
+    prune_below: float = 0.0
+    max_nodes: int | None = None
+    cost_model: Literal["unit", "log"] = "unit"
+    backtrack: bool = False
+
+    def __post_init__(self) -> None:
+        _check(self.depth, self.max_nodes)
+        if self.cost_model not in ("unit", "log"):
+            raise UsageError(f"a_star counts cost as 'unit' or 'log', not {self.cost_model!r}")
+
+    goes_back = True
+    mixes_groups = True
+    refines = False
+
+    @property
+    def window(self) -> int:
+        """8 steps in flight."""
+        return 8
+
+    @property
+    def max_depth(self) -> int:
+        """As set."""
+        return self.depth
+
+    def start(self, tree: Tree, rng: Chance) -> BestFirstFrontier:
+        """A frontier that holds the root."""
+        return BestFirstFrontier(self, tree)
+
+    def plan(self, k: int, worst: bool = False) -> list[Level]:
+        """As best-first."""
+        return plan_nodes(self.depth, k, self.max_nodes, worst)
+
+    def cost(self, node: Node, g: float) -> tuple[float, float]:
+        """(f, g) of `node` whose parent has cost `g`; an unknown value counts as 0."""
+        value = max(node.value or 0.0, _FLOOR)
+        if self.cost_model == "unit":
+            here = g + 1
+            return (here + (1 - value) * (self.depth - node.depth), here)
+        return (g - 2 * math.log(value), g - math.log(value))
+
+
+def _check(depth: int, max_nodes: int | None) -> None:
+    if depth < 1 or (max_nodes is not None and max_nodes < 1):
+        raise UsageError(f"depth and max_nodes must be at least 1, not {depth} and {max_nodes}")
+
+
+def plan_nodes(depth: int, k: int, max_nodes: int | None, worst: bool) -> list[Level]:
+    """Every level in full; where a node budget ends the search first, the steps that it takes, all counted at the deepest place.
+
+    A step is issued while fewer than `max_nodes` are committed or on their way. `worst` allows for steps that bring less than k, even
+    nothing: then every inner node may be expanded, and every proposal judged.
+    """
+    sizes = [min(k**level, 1 << 40) for level in range(depth + 1)]
+    if max_nodes is None or sum(sizes[1:]) <= max_nodes:
+        return [
+            part for level in range(depth)
+            for part in (Level(level, expand=sizes[level]), Level(level + 1, judge=sizes[level + 1], groups=sizes[level]))
+        ]  # fmt: skip
+    expansions = 1 + min(sum(sizes[1:depth]), max_nodes) if worst else -(-max_nodes // k)
+    return [Level(depth - 1, expand=expansions), Level(depth, judge=expansions * k, groups=expansions)]
+
+
+class BestFirstFrontier:
+    """The heap of open nodes, and the best path so far for `backtrack`."""
+
+    def __init__(self, search: BestFirst | AStar, tree: Tree) -> None:
+        self._search, self._tree = search, tree
+        self._heap: list[tuple[float, int, Node]] = [(0.0, 0, tree.root)]
+        self._g: dict[int, float] = {0: 0.0}
+        self._open: set[int] = {0}
+        self._sums: dict[int, float] = {0: 0.0}
+        self._best: tuple[float, int] = (-1.0, 0)
+        self._back = _BACK if search.backtrack else 0
+        self._out = 0
+        self.ended = ""
+
+    def ask(self) -> Step | None:
+        """Expand the best open node."""
+        node = self._pop()
+        if node is None:
+            if not self._out:
+                self.ended = "exhausted"
+            return None
+        self._out += 1
+        return Expand(node, judge=True)
+
+    def _pop(self) -> Node | None:
+        aside = self._path() if self._going_back() else frozenset()
+        skipped: list[tuple[float, int, Node]] = []
+        found = None
+        while self._heap and found is None:
+            entry = heapq.heappop(self._heap)
+            if entry[1] not in self._open:
+                continue
+            if entry[1] in aside:
+                skipped.append(entry)
+            else:
+                found = entry[2]
+        for entry in skipped:
+            heapq.heappush(self._heap, entry)
+        if found is None and skipped:
+            found = heapq.heappop(self._heap)[2]
+        if found is not None:
+            self._open.discard(found.birth)
+            self._back -= bool(aside)
+        return found
+
+    def _going_back(self) -> bool:
+        """Whether this choice is one of the three that go back."""
+        cap = self._search.max_nodes
+        if self._back <= 0 or cap is None or self._best[0] < 0:
+            return False
+        width = max(1, len(self._tree.root.children))
+        return len(self._tree) >= cap - _BACK * width and self._best[0] < _LOW
+
+    def _path(self) -> frozenset[int]:
+        return frozenset(node.birth for node in self._tree.nodes[self._best[1]].path)
+
+    def tell(self, done: Done) -> Sequence[Mark]:
+        """Push, prune or close the children; give merged survivors the cheaper path."""
+        self._out -= 1
+        parent = done.node
+        assert parent is not None
+        g = self._g[parent.birth]
+        marks = [mark for node in done.born if (mark := self._enter(node, g)) is not None]
+        for survivor, _ in done.merged:
+            self._cheaper(survivor, g)
+        return marks
+
+    def _enter(self, node: Node, g: float) -> Mark | None:
+        value, limit = node.value, self._search.prune_below
+        if node.status.kind is Kind.DEAD:
+            return None
+        priority, self._g[node.birth] = self._search.cost(node, g)
+        assert node.parent is not None
+        self._sums[node.birth] = self._sums.get(node.parent.birth, 0.0) + (value or 0.0)
+        if value is not None and value < limit:
+            return pruned(node, f"value {value:.3g} is below {limit:g}")
+        confidence = self._sums[node.birth] / node.depth
+        if confidence > self._best[0]:
+            self._best = (confidence, node.birth)
+        if expandable(node) and node.depth < self._search.depth:
+            self._open.add(node.birth)
+            heapq.heappush(self._heap, (priority, node.birth, node))
+        return kept(node)
+
+    def _cheaper(self, survivor: Node, g: float) -> None:
+        if survivor.birth not in self._g:
+            return
+        priority, cost = self._search.cost(survivor, g)
+        if cost < self._g[survivor.birth]:
+            self._g[survivor.birth] = cost
+            if survivor.birth in self._open:
+                heapq.heappush(self._heap, (priority, survivor.birth, survivor))
