@@ -112,7 +112,7 @@ def test_resume_with_a_larger_budget_pays_the_difference(program: Program, tmp_p
         (["--temperature", "0.2"], "another method"),
         (["1 2 3 4"], "another problem"),
         (["--model", "script:other.jsonl"], "another model"),
-        (["--window", "3"], "another method"),
+        (["--window", "3"], "another window"),
     ],
 )
 def test_what_may_not_change_on_resume_is_refused_by_name(

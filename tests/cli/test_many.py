@@ -247,7 +247,9 @@ def test_the_json_summary_is_one_document(tmp_path: Path) -> None:
         [HAND, "--jobs", "2"],
     ],
 )
-def test_flags_that_do_not_go_together_are_refused(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str]) -> None:
+def test_flags_that_do_not_go_together_are_refused(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, flags: list[str]
+) -> None:
     monkeypatch.chdir(tmp_path)
     result = program("solve", *SCRIPT, *flags)
     assert result.exit_code == 2, result.output

@@ -23,7 +23,7 @@ from branchwise.cli.report import spending
 from branchwise.cli.settings import Settings, merge
 from branchwise.cli.signals import interruptible
 from branchwise.cli.text import console, document, dollars, error_console, plain, plural, safe_text, seconds, shorten
-from branchwise.errors import UsageError
+from branchwise.errors import PromptError, UsageError
 from branchwise.model.registry import parse_spec
 from branchwise.result import versions
 from branchwise.rows import Rows
@@ -47,7 +47,7 @@ def run_many(flags: Mapping[str, Any]) -> int:
     if parse_spec(settings.model).kind == "tape":
         raise UsageError("a tape holds the replies of one run; it cannot answer many problems")
     items = items_of(flags, settings)
-    settings.make_method().refuse(items[0].make()) if len(items) == 1 else settings.make_method()
+    _check(settings, items)
     say = _sayer(flags["quiet"])
     with Rows(flags["out"], _compared(settings), {"versions": versions(), "command": arguments()}, say) as rows:
         summary, asked = asyncio.run(_run(settings, items, rows, flags, say))
@@ -56,6 +56,20 @@ def run_many(flags: Mapping[str, Any]) -> int:
         click.echo("interrupted; what is done is kept, and the same command goes on", err=True)
         return INTERRUPTED
     return FAILED if summary.failed else ANSWER
+
+
+def _check(settings: Settings, items: Sequence[BatchItem]) -> None:
+    """Refuse what would fail for every item: a method that does not suit the task's problems, and prompts that cannot be used."""
+    method = settings.make_method()
+    for item in items:
+        try:
+            problem = item.make()
+        except PromptError:
+            raise
+        except UsageError:
+            continue
+        method.refuse(problem)
+        return
 
 
 def _sayer(quiet: bool) -> Callable[[str], None]:

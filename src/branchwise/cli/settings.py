@@ -19,7 +19,7 @@ from branchwise.model.secrets import split_userinfo
 from branchwise.model.weights import WEIGHTS
 from branchwise.problem import Problem
 from branchwise.tasks import TASKS, Task, task
-from branchwise.thought.prompts import load_folder
+from branchwise.thought.prompts import load_folder, prompt_for
 from branchwise.trace import Started, read_trace
 
 __all__ = ["LIMITS", "ROLES", "SETTINGS", "Settings", "merge", "settings_of"]
@@ -57,8 +57,11 @@ class Settings:
         return task(self.task)
 
     def make_problem(self, text: str | None = None) -> Problem:
-        """The problem that `text` (default: the run's own) states. Raises `UsageError`."""
-        return self.found_task.problem(self.problem if text is None else text, self.prompts)
+        """The problem that `text` (default: the run's own) states, its own prompts checked. Raises `UsageError`."""
+        problem = self.found_task.problem(self.problem if text is None else text, self.prompts)
+        for name in self.prompts:
+            prompt_for(problem, name)
+        return problem
 
     def make_method(self) -> Method:
         """The method with its settings, sampling and window. Raises `UsageError` for what does not apply to it."""

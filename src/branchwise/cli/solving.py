@@ -16,6 +16,7 @@ from branchwise.cli.running import Plan
 from branchwise.cli.settings import Settings, merge, settings_of
 from branchwise.cli.text import plain
 from branchwise.errors import UsageError
+from branchwise.estimate import estimate
 from branchwise.model.registry import parse_spec
 from branchwise.model.secrets import mask
 
@@ -29,7 +30,7 @@ def plan_of(flags: Mapping[str, Any]) -> Plan:
         raise UsageError("give either --trace for a new run or --resume for one to go on with; resuming appends to its own trace")
     settings = settings_from(flags, resume)
     problem, method = settings.make_problem(), settings.make_method()
-    method.refuse(problem)
+    worst = estimate(problem, method, budget=settings.make_budget())
     where = None if resume is not None or trace == "none" else Path(trace) if trace else new_trace()
     quiet = flags["quiet"]
 
@@ -37,6 +38,8 @@ def plan_of(flags: Mapping[str, Any]) -> Plan:
         if not quiet:
             click.echo(plain(text), err=True)
 
+    for warning in worst.warnings:
+        say(f"Note: {warning}")
     return Plan(
         settings=settings, problem=problem, method=method, price=settings.price(flags["prices"]), trace=where, resume=resume,
         key_file=flags["key_file"], quiet=quiet, say=say, about=about(settings),

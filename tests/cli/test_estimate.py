@@ -1,0 +1,53 @@
+"""`branchwise estimate`: no model is called, no weights are loaded."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from .conftest import HAND, SCRIPT, Program
+
+TASK = ("--task", "game24")
+
+
+def test_states_calls_tokens_dollars_and_the_formula_are_told(program: Program) -> None:
+    result = program("estimate", HAND, *TASK, "--k", "3", "--breadth", "2", "--samples", "3")
+    assert result.exit_code == 0, result.output
+    for said in ("15 generated, 15 judged", "calls   51", "tokens", "cost    $0", "5 + 45 + 1 = 51 calls", "No budget limits it"):
+        assert said in result.stdout
+
+
+def test_a_hosted_model_is_priced_without_a_key_and_an_unknown_one_is_unknown(program: Program) -> None:
+    known = json.loads(program("estimate", HAND, *TASK, "--model", "openai:gpt-4o-mini", "--json").stdout)
+    assert known["cost_usd"] > 0
+    unknown = json.loads(program("estimate", HAND, *TASK, "--model", "http://127.0.0.1:9/v1#m", "--json").stdout)
+    assert unknown["cost_usd"] is None
+    assert "not known" in program("estimate", HAND, *TASK, "--model", "http://127.0.0.1:9/v1#m").stdout
+
+
+def test_weights_that_are_not_here_are_not_fetched(program: Program) -> None:
+    assert program("estimate", HAND, *TASK, "--model", "local").exit_code == 0
+    assert program("estimate", HAND, *TASK, "--model", "local:/nowhere/file.gguf").exit_code == 0
+
+
+def test_a_budget_cuts_it(program: Program) -> None:
+    data = json.loads(program("estimate", HAND, *TASK, "--max-calls", "10", "--json").stdout)
+    assert data["calls"] == 10
+    assert data["bounded"] is True
+
+
+def test_many_problems_add_up(program: Program) -> None:
+    one = json.loads(program("estimate", HAND, *TASK, "--json").stdout)
+    two = json.loads(program("estimate", *TASK, "--items", "1:2", "--json").stdout)
+    assert (two["problems"], two["calls"]) == (2, 2 * one["calls"])
+    assert program("estimate", *TASK, "--items", "1:2").exit_code == 0
+
+
+@pytest.mark.parametrize("method", ["io", "cot", "cot_sc", "refine", "tot_bfs", "tot_dfs"])
+def test_a_run_stays_below_it(program: Program, method: str) -> None:
+    worst = json.loads(program("estimate", HAND, *SCRIPT, "--method", method, "--json").stdout)
+    run = json.loads(program("solve", HAND, *SCRIPT, "--method", method, "--json", "--trace", "none").stdout)
+    assert run["usage"]["calls"] <= worst["calls"]
+    assert run["usage"]["prompt_tokens"] <= worst["prompt_tokens"]
+    assert run["usage"]["completion_tokens"] <= worst["completion_tokens"]
