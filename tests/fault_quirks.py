@@ -327,7 +327,7 @@ def _structured(call: Call, key: str) -> bool:
 
 @quirk
 def schema(call: Call) -> Answer:
-    """Structured output by the argument only: response_format, grammar, guided, prompt (JSON when the prompt says JSON), never. Refuses others."""
+    """Structured output by the argument only: response_format, grammar, guided, prompt (when the prompt says JSON), never."""
     ways = {"response_format": ("response_format",), "grammar": ("grammar",), "guided": ("guided_json", "guided_choice")}
     for way, keys in ways.items():
         for key in keys:
@@ -337,7 +337,7 @@ def schema(call: Call) -> Answer:
     wanted = json.dumps(call.body)
     if call.argument == "never" or not asked:
         return ok(call, choice(call.body, 0, "Sure! I think it is fine."))
-    if _structured(call, "guided_choice") or (_structured(call, "grammar") and "root ::= \\\"sure" in wanted):
+    if _structured(call, "guided_choice") or (_structured(call, "grammar") and 'root ::= \\"sure' in wanted):
         return ok(call, choice(call.body, 0, "sure"))
     return ok(call, choice(call.body, 0, '{"choice": "sure"}' if '"choice"' in wanted else '{"score": 7}'))
 

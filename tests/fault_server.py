@@ -22,7 +22,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Call:
-    """One request as a quirk sees it. `count` is the number of requests that this quirk had before; `argument` is what follows the colon."""
+    """One request as a quirk sees it. `count` is how many requests this quirk had before; `argument` is what follows the colon."""
 
     body: Json
     headers: dict[str, str]
@@ -104,7 +104,7 @@ def chunk(text: str = "", finish: str | None = None, index: int = 0) -> Json:
 
 
 class FaultServer:
-    """`async with FaultServer() as server:` listens on loopback; `server.url("n_ignored")` is a base URL, `server.seen` the bodies by quirk."""
+    """`async with FaultServer() as server:` listens on loopback; `server.url("n_ignored")` is a base URL, `server.seen` the bodies."""
 
     def __init__(self, port: int = 0) -> None:
         self.port = port

@@ -27,12 +27,11 @@ ANSWER = Sample(k=1, prompt="answer", whole=True, sampling=SMALL)
 
 
 def random_method(rng: Random, answer: bool | None = None) -> Method:
-    generate = rng.choice(
-        (Sample(k=rng.randint(1, 4), sampling=SMALL), Propose(k=rng.randint(1, 5), repeats=rng.randint(1, 3), sampling=SMALL), Refine(sampling=SMALL))
-    )
     search = rng.choice(
         (Beam(breadth=rng.randint(1, 4), depth=rng.randint(1, 3)), DepthFirst(depth=3, prune_at=0.01, max_steps=12), Chain(depth=rng.randint(1, 5)))
     )
+    sample, propose = Sample(k=rng.randint(1, 4), sampling=SMALL), Propose(k=rng.randint(1, 5), repeats=rng.randint(1, 3), sampling=SMALL)
+    generate = rng.choice([sample, propose, Refine(sampling=SMALL)] if isinstance(search, Chain) else [sample, propose])
     value = Value(samples=rng.randint(1, 3), sampling=SMALL)
     vote = Vote(votes=rng.randint(1, 4), sampling=SMALL)
     choices = [value, Combine(Check(), value)] if isinstance(search, Chain) else [value, vote, Combine(value, vote)]

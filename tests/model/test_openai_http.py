@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from branchwise.errors import ModelError, PermanentError, TransientError, Unsupported, UsageError
+from branchwise.model.abilities import Abilities
 from branchwise.model.base import Message, Outcome, Request
 from branchwise.model.openai_http import OpenAIChat
 from branchwise.model.secrets import Secret
@@ -34,7 +35,7 @@ async def test_n_samples_come_back_with_model_and_fingerprint(faults: Any, ask: 
 
 
 async def test_more_samples_than_a_request_may_ask_for_take_several(faults: Any, ask: Ask) -> None:
-    async with OpenAIChat("m", faults.url("good"), max_n=4) as model:
+    async with OpenAIChat("m", faults.url("good"), abilities=Abilities("m", max_n=4)) as model:
         reply = await model.sample(ask(n=10, seeds=tuple(range(10))))
     assert len(reply.samples) == 10
     assert sorted((b.get("n", 1), b["seed"]) for b in faults.seen["good"]) == [(2, 8), (4, 0), (4, 4)]
@@ -61,7 +62,7 @@ async def test_the_key_is_sent_and_a_password_where_there_is_no_key(faults: Any,
     assert [h.get("authorization") for h in faults.headers["good"]] == ["Bearer sk-1", "Basic dTpwQA==", None]
 
 
-async def test_redirects_are_not_followed(faults: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_redirects_are_not_followed(faults: Any, ask: Ask) -> None:
     target = faults.url("good") + "/chat/completions"
     async with OpenAIChat("m", faults.url("redirect:" + target.replace("/", "%2F")), key=Secret("sk-1")) as model:
         with pytest.raises(PermanentError, match="redirect"):
@@ -69,13 +70,15 @@ async def test_redirects_are_not_followed(faults: Any, ask: Ask, monkeypatch: py
     assert "good" not in faults.seen
 
 
-async def test_nothing_is_taken_from_the_environment(faults: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("OPENAI_API_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY"):
+async def test_nothing_is_taken_from_the_environment(faults: Any, ask: Ask, monkeypatch: pytest.MonkeyPatch, fake_key: str) -> None:
+    for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "OPENAI_ADMIN_KEY"):
         monkeypatch.setenv(name, "sk-from-environment")
     monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
     async with OpenAIChat("m", faults.url("good")) as model:
         await model.sample(ask())
-    assert "sk-from-environment" not in str(faults.headers["good"])
+    sent = str(faults.headers["good"])
+    assert "sk-from-environment" not in sent
+    assert fake_key not in sent
 
 
 async def test_a_server_that_is_not_there_is_transient_and_named() -> None:
@@ -93,7 +96,7 @@ async def test_a_slow_server_times_out(faults: Any, ask: Ask) -> None:
 async def test_a_cancelled_call_closes_its_request(faults: Any, ask: Ask) -> None:
     async with OpenAIChat("m", faults.url("slow:20")) as model:
         task = asyncio.create_task(model.sample(ask()))
-        while not faults.open:
+        while not faults.open:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -159,11 +162,11 @@ async def test_an_answer_lost_to_thinking_is_named_and_paid(faults: Any, ask: As
 
 
 async def test_one_failing_part_does_not_lose_the_others(faults: Any, ask: Ask) -> None:
-    async with OpenAIChat("m", faults.url("flaky"), max_n=1) as model:
+    async with OpenAIChat("m", faults.url("flaky"), abilities=Abilities("m", max_n=1)) as model:
         reply = await model.sample(ask(n=4))
     assert (len(reply.samples), reply.missing) == (3, 1)
     assert "overloaded" in reply.error
-    async with OpenAIChat("m", faults.url("status:500"), max_n=1) as model:
+    async with OpenAIChat("m", faults.url("status:500"), abilities=Abilities("m", max_n=1)) as model:
         with pytest.raises(ModelError):
             await model.sample(ask(n=4))
 

@@ -39,7 +39,8 @@ def test_local_models_and_scripts_cost_nothing_and_unknown_stays_unknown() -> No
 
 def test_a_file_of_the_user_goes_first(tmp_path: Path) -> None:
     path = tmp_path / "prices.json"
-    path.write_text('{"date": "2026-01-01", "models": {"gpt-4o": {"prompt": 1, "completion": 2}, "mine": {"prompt": 0, "completion": 0, "aliases": ["my"]}}}')
+    mine = '"mine": {"prompt": 0, "completion": 0, "aliases": ["my"]}'
+    path.write_text(f'{{"date": "2026-01-01", "models": {{"gpt-4o": {{"prompt": 1, "completion": 2}}, {mine}}}}}')
     prices = Prices.load(path)
     assert prices.date == "2026-01-01"
     assert price_of("openai:gpt-4o", prices) == Price(1, 2)

@@ -33,7 +33,7 @@ def test_tags(text: str, reasoning: str, content: str, unclosed: bool) -> None:
 
 @given(st.lists(st.sampled_from(["<think>", "</think>", "a", " b ", "\n", "<", "5"]), max_size=30).map("".join))
 def test_no_tag_is_left_after_a_closing_one_and_an_opening_tag_changes_nothing(text: str) -> None:
-    reasoning, content, unclosed = split_reasoning(text)
+    _reasoning, content, unclosed = split_reasoning(text)
     assert "</think>" not in content
     if "</think>" in text:
         assert split_reasoning("<think>" + text)[1:] == (content, unclosed)

@@ -60,7 +60,7 @@ async def test_a_sample_can_be_given_whole() -> None:
 
 
 async def test_a_request_that_no_rule_answers_is_shown() -> None:
-    with pytest.raises(ModelError, match="'vote'.*the end'$"):
+    with pytest.raises(ModelError, match=r"'vote'.*the end'$"):
         await Scripted([{"role": "x", "replies": ["y"]}]).sample(request("b" * 300 + "the end", role="vote"))
 
 
