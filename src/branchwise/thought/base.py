@@ -61,6 +61,10 @@ class Evaluation:
     samples: tuple[float | None, ...] = ()
     reason: str = ""
 
+    def __post_init__(self) -> None:
+        if self.value is not None and not 0 <= self.value <= 1:
+            raise ValueError(f"a value must be in [0, 1], or None where it is unknown; not {self.value}")
+
     @property
     def unparsed(self) -> int:
         """How many samples could not be read."""
