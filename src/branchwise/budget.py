@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -157,9 +157,12 @@ class Ledger:
     """
 
     def __init__(
-        self, budget: Budget, price: Price | None, clock: Callable[[], float] = time.monotonic, recorded: bool = False
-    ) -> None:
+        self, budget: Budget, price: Price | Mapping[str, Price | None] | None, clock: Callable[[], float] = time.monotonic,
+        recorded: bool = False,
+    ) -> None:  # fmt: skip
         self._recorded = recorded
+        self._prices: Mapping[str, Price | None] = price if isinstance(price, Mapping) else {}
+        price = _dearest(price.values()) if isinstance(price, Mapping) else price
         if budget.cost is not None and price is None:
             raise UsageError("--max-cost needs a known price: this model is not in the price table; give --prices FILE, or limit tokens")
         self.budget, self.price, self.closed = budget, price, False
@@ -260,18 +263,32 @@ class Ledger:
         """No call starts from now on; calls in flight are still charged."""
         self.closed = True
 
-    def priced(self, usage: Usage) -> Usage:
-        """`usage` with its cost: unknown without a price; as it is where it was recorded."""
+    def _price(self, role: str) -> Price | None:
+        return self._prices[role] if role in self._prices else self.price
+
+    def priced(self, usage: Usage, role: str = "") -> Usage:
+        """`usage` with its cost at the price of `role`: unknown without a price; as it is where it was recorded."""
         if self._recorded:
-            return self.replayed(usage)
-        if self.price is None:
+            return self.replayed(usage, role)
+        price = self._price(role)
+        if price is None:
             cost = None if usage.calls else 0
         else:
-            cost = self.price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens)
+            cost = price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens)
         return usage if cost == usage.cost else replace(usage, cost=cost)
 
-    def replayed(self, usage: Usage) -> Usage:
+    def replayed(self, usage: Usage, role: str = "") -> Usage:
         """Recorded `usage`: its cost stays, but one that was unknown then is known once there is a price (an unknown one is never 0)."""
-        if usage.cost is not None or self.price is None:
+        price = self._price(role)
+        if usage.cost is not None or price is None:
             return usage
-        return replace(usage, cost=self.price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens))
+        return replace(usage, cost=price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens))
+
+
+def _dearest(prices: Iterable[Price | None]) -> Price | None:
+    """A price that none of `prices` exceeds, for worst cases; unknown where one of them is."""
+    known = list(prices)
+    found = [price for price in known if price is not None]
+    if not found or len(found) < len(known):
+        return None
+    return Price(max(price.prompt for price in found), max(price.completion for price in found))

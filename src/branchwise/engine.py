@@ -127,6 +127,8 @@ class Run:
         if not len(self.tree) and self.tree.failures:
             self.error = self.error or "nothing could be generated"
             return "failed"
+        if note := getattr(self._frontier, "note", ""):
+            self.warn(note)
         return self._frontier.ended or "exhausted"
 
     def _issue(self, step: Step) -> None:

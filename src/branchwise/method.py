@@ -41,6 +41,12 @@ class Method:
     stop_when_solved: bool = True
     """End as soon as a state is proven."""
 
+    @property
+    def max_nodes(self) -> int | None:
+        """The node budget that comes with the search; a run's own budget replaces it."""
+        nodes = getattr(self.search, "max_nodes", None)
+        return nodes if isinstance(nodes, int) else None
+
     def __post_init__(self) -> None:
         if self.window is not None and self.window < 1:
             raise UsageError(f"a window of {self.window} steps does nothing: at least 1")
@@ -56,8 +62,6 @@ class Method:
             raise MethodError(f"{type(search).__name__} chooses states by value: it needs an evaluator")
         if isinstance(search, SelfRefineSearch) and not getattr(self.generate, "rewrites", False):
             raise MethodError(f"{type(self.generate).__name__.lower()} × mctsr: mctsr rewrites whole answers; use Refine or SelfRefine to generate")
-        if getattr(self.generate, "rewrites", False) and not search.refines:
-            raise MethodError(f"refine × {type(search).__name__}: a refined answer is complete, and this search never goes on from complete answers")
         if isinstance(search, Chain) and evaluate is not None and evaluate.joint:
             raise MethodError("vote × chain: a chain has one state at a time, so there is nothing to vote on")
 

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from branchwise.budget import Usage
+from branchwise.hints import confidence
 from branchwise.tree import Node, Tree
 
 __all__ = ["Result", "versions"]
@@ -53,9 +54,8 @@ class Result:
 
     @property
     def confidence(self) -> float:
-        """The mean known value in [0, 1] of the thoughts on the path, the root not counted; 0 where nothing was generated."""
-        values = [node.value for node in self.node.path if node.value is not None] if self.node else []
-        return sum(values) / len(values) if values else 0.0
+        """`hints.confidence` of the path to the answer, in [0, 1]."""
+        return confidence(self.node)
 
     def to_json(self) -> dict[str, Any]:
         """The document that `--json` prints."""

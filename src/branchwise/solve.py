@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from branchwise.budget import Budget, Ledger, Price
 from branchwise.engine import Run
 from branchwise.errors import BranchwiseError, TraceError
+from branchwise.hints import hints
 from branchwise.method import Method, describe
 from branchwise.model.base import LanguageModel
 from branchwise.model.layers.limited import Limited
@@ -61,7 +62,7 @@ class _Settings:
     trace: Path | None
     resume: Path | None
     parallel: int
-    price: Price | None
+    price: Price | Mapping[str, Price | None] | None
     retry: RetryPolicy
     listeners: tuple[Callable[[Event], None], ...]
     about: Mapping[str, Any]
@@ -78,7 +79,7 @@ async def solve(
     trace: Path | str | None = None,
     resume: Path | str | None = None,
     parallel: int = 8,
-    price: Price | None = _FREE,
+    price: Price | Mapping[str, Price | None] | None = _FREE,
     retry: RetryPolicy | None = None,
     on_event: Callable[[Event], None] | None = None,
     stop: Stop | None = None,
@@ -88,13 +89,14 @@ async def solve(
 
     `budget` limits the run (default none). `trace` names a new file for the events, `resume` an unfinished (or finished) one to go on with:
     its replies are replayed and only the missing calls are made. `parallel` bounds model calls at once and never changes the tree. `price`
-    is `None` where it is unknown (the default counts dollars as 0, for local models). `on_event` is called with each event as it is
+    is `None` where it is unknown (the default counts dollars as 0, for local models), or a price by role for a `Routed` model. `on_event` is called with each event as it is
     recorded. Errors of the model end the run (`failed`) or a step; errors of your own problem or generator are raised as they are.
 
     Raises `UsageError` before the first call for settings that cannot work, `TraceError` for a trace that does not belong to this run.
     """
+    budget = budget or Budget()
     settings = _Settings(
-        budget=budget or Budget(), seed=seed, trace=None if trace is None else Path(trace), resume=None if resume is None else Path(resume),
+        budget=budget if budget.nodes is not None else replace(budget, nodes=method.max_nodes), seed=seed, trace=None if trace is None else Path(trace), resume=None if resume is None else Path(resume),
         parallel=parallel, price=price, retry=retry or RetryPolicy(), listeners=() if on_event is None else (on_event,),
         about=about or {}, stop=stop,
     )  # fmt: skip
@@ -162,6 +164,8 @@ async def _finish(run: Run, stop: str, settings: _Settings, model: LanguageModel
             stop = "solved" if written.status.kind is Kind.SOLVED else run.interrupted or stop
     answer = None if node is None else problem.answer(node.state)
     solved = _solved(problem, node, answer)
+    for hint in hints(tree, method, node, solved):
+        run.warn(hint)
     run.stopped(stop, node, answer, solved)
     if run.raised is not None and not isinstance(run.raised, BranchwiseError):
         raise run.raised

@@ -50,14 +50,14 @@ class Metered:
         except (ModelError, asyncio.CancelledError) as error:
             if isinstance(error, MissingCall):
                 raise
-            ledger.charge(request.step, request.role, ledger.priced(Usage(calls=request.n, requests=1)))
+            ledger.charge(request.step, request.role, ledger.priced(Usage(calls=request.n, requests=1), request.role))
             raise
         finally:
             ledger.landed(request.step, bound)
         total, changed = Usage(), False
         samples = list(reply.samples)
         for index, sample in enumerate(samples):
-            usage = ledger.priced(sample.usage)
+            usage = ledger.priced(sample.usage, request.role)
             total = usage if not index else total + usage
             if usage is not sample.usage:
                 samples[index], changed = replace(sample, usage=usage), True

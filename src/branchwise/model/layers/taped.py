@@ -61,7 +61,7 @@ class Taped:
         bound = request_bound(replace(request, n=1))
         self._ledger.admit(request.step, bound)
         self._ledger.landed(request.step, bound)
-        self._ledger.charge(request.step, request.role, self._ledger.replayed(sample.usage))
+        self._ledger.charge(request.step, request.role, self._ledger.replayed(sample.usage, request.role))
 
     async def _live(self, request: Request) -> Reply:
         started = time.monotonic()
