@@ -15,7 +15,7 @@ KEYS = frozenset({"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"})
 for name in KEYS:
     os.environ.pop(name, None)
 
-_LOCAL_NAMES = {"", "localhost", "localhost.localdomain", "0.0.0.0", "::", socket.gethostname()}  # noqa: S104
+_LOCAL_NAMES = {"", "localhost", "localhost.localdomain", "0.0.0.0", "::", socket.gethostname()}
 _ADDRESS = {"socket.connect": 1, "socket.sendto": 1, "socket.sendmsg": 1}
 _HOST = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.gethostbyaddr": 0}
 

@@ -65,6 +65,8 @@ def text_of(body: Json, sample: int) -> str:
 
 def choice(body: Json, i: int, content: Any = None, finish: str = "stop", **message: Any) -> Json:
     content = text_of(body, i) if content is None else content
+    for stop in body.get("stop") or ():
+        content = content.split(stop)[0] if isinstance(content, str) else content
     return {"index": i, "finish_reason": finish, "message": {"role": "assistant", "content": content, **message}}
 
 

@@ -59,7 +59,19 @@ def test_no_call_has_no_unknown_cost() -> None:
 
 @pytest.mark.parametrize(
     ("price", "tokens", "cost"),
-    [(0.15, 1, 1), (0.15, 20, 3), (1.1, 10, 11), (0.1, 30, 3), (2.2, 5, 11), (0.7, 10, 7), (0.14, 50, 7), (0.07, 100, 7), (1e-3, 1000, 1), (1e-3, 1001, 2), (0, 10**9, 0)],
+    [
+        (0.15, 1, 1),
+        (0.15, 20, 3),
+        (1.1, 10, 11),
+        (0.1, 30, 3),
+        (2.2, 5, 11),
+        (0.7, 10, 7),
+        (0.14, 50, 7),
+        (0.07, 100, 7),
+        (1e-3, 1000, 1),
+        (1e-3, 1001, 2),
+        (0, 10**9, 0),
+    ],
 )
 def test_money_is_whole_millionths_of_a_dollar_rounded_up_and_not_a_float_more(price: float, tokens: int, cost: int) -> None:
     assert Price(price, 0).cost(tokens, 0) == cost
@@ -185,7 +197,9 @@ def test_a_recorded_cost_stays_and_a_recorded_unknown_one_is_priced_when_the_pri
 
 
 @settings(deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 50), st.integers(0, 50)), max_size=30), st.integers(1, 40), st.integers(1, 1000))
+@given(
+    st.lists(st.tuples(st.integers(0, 5), st.integers(0, 50), st.integers(0, 50)), max_size=30), st.integers(1, 40), st.integers(1, 1000)
+)
 def test_steps_that_spend_no_more_than_they_hold_never_break_a_cap(steps: list[tuple[int, int, int]], calls: int, tokens: int) -> None:
     ledger = Ledger(Budget(calls=calls, tokens=tokens), FREE)
     running: list[int] = []

@@ -9,57 +9,38 @@ from random import Random
 from typing import Any
 
 import pytest
-from support.models import FakeModel
-from support.trees import is_prefix, snapshot
-from support.worlds import Toy
 
 from branchwise import (
-    Beam, Budget, Chain, Check, Combine, DepthFirst, Evaluation, Method, Price, Proposal, Proposals, Propose, Refine, Result, RetryPolicy,
-    Sample, Sampling, Size, State, UsageError, Value, Vote, preset, solve,
+    Beam,
+    Budget,
+    Chain,
+    Check,
+    Combine,
+    DepthFirst,
+    Evaluation,
+    Method,
+    Price,
+    Proposal,
+    Proposals,
+    Propose,
+    Result,
+    RetryPolicy,
+    Sample,
+    Sampling,
+    Size,
+    State,
+    UsageError,
+    Value,
+    Vote,
+    preset,
+    solve,
 )  # fmt: skip
 from branchwise.budget import Bound
 from branchwise.errors import TransientError
-
-SMALL = Sampling(max_tokens=40)
-ONCE = RetryPolicy(attempts=1)
-TWICE = RetryPolicy(attempts=2, base=0, jitter=0)
-ANSWER = Sample(k=1, prompt="answer", whole=True, sampling=SMALL)
-
-
-def random_method(rng: Random, answer: bool | None = None) -> Method:
-    search = rng.choice(
-        (Beam(breadth=rng.randint(1, 4), depth=rng.randint(1, 3)), DepthFirst(depth=3, prune_at=0.01, max_steps=12), Chain(depth=rng.randint(1, 5)))
-    )
-    sample, propose = Sample(k=rng.randint(1, 4), sampling=SMALL), Propose(k=rng.randint(1, 5), repeats=rng.randint(1, 3), sampling=SMALL)
-    generate = rng.choice([sample, propose, Refine(sampling=SMALL)] if isinstance(search, Chain) else [sample, propose])
-    value = Value(samples=rng.randint(1, 3), sampling=SMALL)
-    vote = Vote(votes=rng.randint(1, 4), sampling=SMALL)
-    choices = [value, Combine(Check(), value)] if isinstance(search, Chain) else [value, vote, Combine(value, vote)]
-    with_answer = rng.random() < 0.4 if answer is None else answer
-    return Method(generate=generate, evaluate=rng.choice(choices), search=search, answer=ANSWER if with_answer else None)
-
-
-def random_budget(rng: Random) -> Budget:
-    limits: dict[str, Any] = {}
-    while not limits:
-        if rng.random() < 0.5:
-            limits["calls"] = rng.randint(1, 40)
-        if rng.random() < 0.35:
-            limits["tokens"] = rng.randint(50, 12_000)
-        if rng.random() < 0.2:
-            limits["cost"] = rng.randint(50, 12_000) / 1e6
-        if rng.random() < 0.2:
-            limits["nodes"] = rng.randint(1, 20)
-    return Budget(**limits)
-
-
-async def run(toy: Toy, method: Method, *, limit: float = 10.0, **settings: Any) -> tuple[Result, FakeModel]:
-    model = settings.pop("model", None) or FakeModel(toy.reply, jitter=settings.pop("jitter", 1), greedy=settings.pop("greedy", False))
-    settings.setdefault("retry", ONCE)
-    result = await asyncio.wait_for(solve(toy, method, model, **settings), limit)
-    assert model.flying == 0
-    assert asyncio.all_tasks() == {asyncio.current_task()}
-    return result, model
+from support.models import FakeModel
+from support.runs import ANSWER, ONCE, SMALL, TWICE, random_budget, random_method, run
+from support.trees import is_prefix, snapshot
+from support.worlds import Toy
 
 
 def assert_within(result: Result, budget: Budget) -> None:
@@ -147,7 +128,7 @@ async def test_a_cap_that_is_just_enough_changes_nothing() -> None:
         for budget in (Budget(calls=max(1, whole.usage.calls)), Budget(nodes=max(1, len(whole.tree)))):
             again, _ = await run(toy, method, budget=budget, parallel=8)
             assert snapshot(again.tree)["nodes"] == snapshot(whole.tree)["nodes"], (seed, budget)
-            assert again.usage.calls == whole.usage.calls or budget.nodes and again.stop_reason == "budget:nodes"
+            assert again.usage.calls == whole.usage.calls or (budget.nodes and again.stop_reason == "budget:nodes")
             assert again.answer == whole.answer or not len(whole.tree)
 
 
@@ -159,8 +140,8 @@ async def test_resuming_with_more_pays_exactly_the_difference_and_ends_like_an_u
         kind = rng.choice(("calls", "tokens", "nodes"))
         most = {"calls": model.calls, "tokens": whole.usage.tokens * 2, "nodes": len(whole.tree)}[kind]
         trace = tmp_path / f"{seed}.jsonl"
-        first, one = await run(toy, method, budget=Budget(**{kind: rng.randint(1, max(1, most))}), trace=trace, parallel=8)
-        middle, two = await run(toy, method, budget=Budget(**{kind: max(1, most)}), resume=trace, parallel=2, jitter=3)
+        _, one = await run(toy, method, budget=Budget(**{kind: rng.randint(1, max(1, most))}), trace=trace, parallel=8)
+        _, two = await run(toy, method, budget=Budget(**{kind: max(1, most)}), resume=trace, parallel=2, jitter=3)
         last, three = await run(toy, method, resume=trace, parallel=16, jitter=4)
         assert snapshot(last.tree) == snapshot(whole.tree), seed
         assert (last.stop_reason, last.answer) == (whole.stop_reason, whole.answer)
@@ -185,7 +166,9 @@ async def test_the_answering_call_is_reserved_from_the_start() -> None:
 
 async def test_the_answering_call_has_its_tokens_and_its_node_reserved_too() -> None:
     toy = Toy(3, dead=0, complete=0, malformed=0)
-    method = Method(generate=Propose(k=3, sampling=SMALL, longest=20), evaluate=Value(samples=1, sampling=SMALL), search=Beam(), answer=ANSWER)
+    method = Method(
+        generate=Propose(k=3, sampling=SMALL, longest=20), evaluate=Value(samples=1, sampling=SMALL), search=Beam(), answer=ANSWER
+    )
     for tokens in range(900, 5000, 250):
         result, _ = await run(toy, method, budget=Budget(tokens=tokens), greedy=True)
         assert result.answer is not None, tokens
@@ -267,7 +250,9 @@ class Liar:
 
 async def test_a_part_that_asks_for_more_than_it_announced_cannot_break_a_cap() -> None:
     for calls in range(1, 16):
-        result, model = await run(Toy(1), Method(generate=Liar(), evaluate=Check(), search=Beam(breadth=2, depth=4)), budget=Budget(calls=calls))
+        result, model = await run(
+            Toy(1), Method(generate=Liar(), evaluate=Check(), search=Beam(breadth=2, depth=4)), budget=Budget(calls=calls)
+        )
         assert model.calls <= calls, calls
         assert result.usage.calls == model.calls
 

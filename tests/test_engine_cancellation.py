@@ -10,18 +10,34 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.models import FakeModel, silent
-from support.trees import snapshot
-from support.worlds import Toy
 
 from branchwise import (
-    Beam, Chain, DepthFirst, Evaluation, Method, Propose, Result, RetryPolicy, Sample, Status, Stop, Tree, Value, dead, preset, read_trace, solve,
+    Beam,
+    Chain,
+    DepthFirst,
+    Evaluation,
+    Method,
+    Propose,
+    Result,
+    RetryPolicy,
+    Sample,
+    Status,
+    Stop,
+    Tree,
+    Value,
+    dead,
+    preset,
+    read_trace,
+    solve,
     watch,
 )  # fmt: skip
 from branchwise.budget import Bound
 from branchwise.errors import ContextOverflow, PermanentError, TransientError
 from branchwise.model.layers.limited import Limited
 from branchwise.trace import Stopped
+from support.models import FakeModel, silent
+from support.trees import snapshot
+from support.worlds import Toy
 
 ONCE = RetryPolicy(attempts=1)
 TOY = Toy(4, dead=0, complete=0, malformed=0, full=True, merge=False)
@@ -205,7 +221,9 @@ async def test_an_error_in_the_problem_is_raised_as_it_is_and_the_trace_ends_wit
     object.__setattr__(problem, "prompts", PROMPTS)
     model = FakeModel(TOY.reply, jitter=1, turns=50)
     with pytest.raises(Boom, match=where):
-        await solve(problem, Method(generate=Sample(k=3), evaluate=Value(samples=1), search=search), model, trace=tmp_path / "t.jsonl", parallel=3)
+        await solve(
+            problem, Method(generate=Sample(k=3), evaluate=Value(samples=1), search=search), model, trace=tmp_path / "t.jsonl", parallel=3
+        )
     assert model.flying == 0
     stopped = last_event(tmp_path / "t.jsonl")
     assert stopped.reason == "failed"

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 import pytest
+
+from branchwise import (
+    Beam,
+    Chain,
+    Check,
+    Combine,
+    DepthFirst,
+    Method,
+    MethodError,
+    Propose,
+    Refine,
+    RetryPolicy,
+    Sample,
+    Value,
+    Vote,
+    solve,
+)
 from support.models import FakeModel
 from support.trees import snapshot
 from support.worlds import Toy
-
-from branchwise import Beam, Chain, Check, Combine, DepthFirst, Method, MethodError, Propose, Refine, RetryPolicy, Sample, Value, Vote, solve
 
 SEARCHES = {
     "beam": Beam(breadth=3, depth=3),

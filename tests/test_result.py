@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from html.parser import HTMLParser
 
-from support.models import FakeModel, Known, Listed, silent
-from support.worlds import Drawn, Toy
-
 from branchwise import COMPLETE, SOLVED, Beam, Budget, Chain, Evaluation, Method, Price, Result, Status, Usage, dead, last, preset, solve
 from branchwise.problem import State
+from support.models import FakeModel, Known, Listed, silent
+from support.worlds import Drawn, Toy
 
 USAGE = {
     "calls", "requests", "cached_calls", "prompt_tokens", "cached_prompt_tokens", "completion_tokens", "reasoning_tokens", "cost_usd",
@@ -25,7 +24,20 @@ async def test_the_document_has_everything_that_is_promised() -> None:
     toy = Toy(1, malformed=0, full=True, dead=0, complete=0)
     result = await solve(toy, preset("tot_bfs").make(), FakeModel(toy.reply), price=Price(1, 2), seed=5)
     document = json.loads(json.dumps(result.to_json()))
-    for key in ("answer", "solved", "unfinished", "stop_reason", "method", "model", "seed", "path", "nodes", "usage", "unparsed", "versions"):
+    for key in (
+        "answer",
+        "solved",
+        "unfinished",
+        "stop_reason",
+        "method",
+        "model",
+        "seed",
+        "path",
+        "nodes",
+        "usage",
+        "unparsed",
+        "versions",
+    ):
         assert key in document
     assert {"generated", "kept", "pruned", "merged", "dropped"} <= set(document["nodes"])
     assert USAGE | {"seconds", "by_role"} == set(document["usage"])

@@ -12,16 +12,30 @@ from typing import Any
 
 import orjson
 import pytest
+
+from branchwise import (
+    Beam,
+    Budget,
+    DepthFirst,
+    Method,
+    Price,
+    Propose,
+    RetryPolicy,
+    Sample,
+    TapeModel,
+    TraceError,
+    Tree,
+    Value,
+    preset,
+    read_trace,
+    solve,
+)  # fmt: skip
+from branchwise.errors import MissingCall, TransientError
+from branchwise.trace import Call, Started, Stopped
 from support.killed import METHODS, toy
 from support.models import FakeModel, silent
 from support.trees import snapshot
 from support.worlds import PROMPTS, Toy
-
-from branchwise import (
-    Beam, Budget, DepthFirst, Method, Price, Propose, RetryPolicy, Sample, TapeModel, TraceError, Tree, Value, preset, read_trace, solve,
-)  # fmt: skip
-from branchwise.errors import MissingCall, TransientError
-from branchwise.trace import Call, Started, Stopped
 
 TESTS = Path(__file__).parent
 SEED = 2
@@ -83,7 +97,9 @@ async def test_a_run_killed_at_every_event_goes_on_to_the_same_tree_and_pays_onl
 
 async def finished(tmp_path: Path, method: Method | None = None, problem: Toy | None = None, **settings: Any) -> Path:
     trace = tmp_path / "run.jsonl"
-    await solve(problem or toy(SEED), method or METHODS["beam"], FakeModel((problem or toy(SEED)).reply), trace=trace, seed=SEED, **settings)
+    await solve(
+        problem or toy(SEED), method or METHODS["beam"], FakeModel((problem or toy(SEED)).reply), trace=trace, seed=SEED, **settings
+    )
     return trace
 
 
@@ -240,7 +256,8 @@ FOREIGN = {
     "a start with unknown keys": b'{"event": "started", "run": {}, "about": {}, "shoe": 42}\n',
     "another format": b'{"event": "started", "run": {}, "about": {}, "format": 99}\n',
     "garbage in the middle": GOOD + b'{"event": "wa{"event": "warned", "text": "x"}\n' + GOOD,
-    "a call without an outcome": GOOD + b'{"event":"call","node":"","occurrence":0,"role":"g","digest":"d","repeat":0,"first":0,"samples":[{}]}\n',
+    "a call without an outcome": GOOD
+    + b'{"event":"call","node":"","occurrence":0,"role":"g","digest":"d","repeat":0,"first":0,"samples":[{}]}\n',
     "a call with a strange outcome": GOOD
     + b'{"event":"call","node":"","occurrence":0,"role":"g","digest":"d","repeat":0,"first":0,"samples":[{"text":"","outcome":"odd","usage":{}}]}\n',
     "a call with a strange usage": GOOD

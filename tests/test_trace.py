@@ -13,23 +13,24 @@ import orjson
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.models import FakeModel, Known, Listed, silent
-from support.trees import snapshot
-from support.worlds import Drawn, Toy
 
 from branchwise import Beam, Chain, DepthFirst, Method, Sample, Sampling, TraceError, Tree, Value, read_trace, solve
 from branchwise.trace import Birth, Call, Expanded, Judged, Judgement, Recorder, Started, Stopped, TapedSample, Warned
+from support.models import FakeModel, Known, Listed, silent
+from support.runs import random_budget, random_method, run
+from support.trees import snapshot
+from support.worlds import Drawn, Toy
 
 
 async def test_the_fold_of_a_trace_is_the_live_tree_and_listeners_see_what_the_file_holds(tmp_path: Path) -> None:
-    from test_engine_budget import random_budget, random_method, run
-
     for seed in range(60):
         rng, events = Random(seed), []
         trace = tmp_path / f"{seed}.jsonl"
         budget = random_budget(rng) if seed % 2 else None
         method = random_method(rng)
-        result, _ = await run(Toy(seed, solved=0.02), method, budget=budget, price=None if not seed % 2 else _cheap(), trace=trace, on_event=events.append)
+        result, _ = await run(
+            Toy(seed, solved=0.02), method, budget=budget, price=None if not seed % 2 else _cheap(), trace=trace, on_event=events.append
+        )
         assert snapshot(Tree.fold(read_trace(trace))) == snapshot(result.tree)
         assert snapshot(Tree.fold(iter(events))) == snapshot(result.tree)
         assert [event.event for event in read_trace(trace)] == [event.event for event in events]
@@ -51,7 +52,13 @@ async def test_a_line_is_on_disk_before_the_tree_changes(tmp_path: Path) -> None
         seen.append(event.event)
         assert len(trace.read_bytes().splitlines()) == len(seen)
 
-    await solve(Toy(1), Method(generate=Sample(k=3), evaluate=Value(), search=Beam(breadth=2, depth=2)), FakeModel(Toy(1).reply), trace=trace, on_event=listen)
+    await solve(
+        Toy(1),
+        Method(generate=Sample(k=3), evaluate=Value(), search=Beam(breadth=2, depth=2)),
+        FakeModel(Toy(1).reply),
+        trace=trace,
+        on_event=listen,
+    )
     assert len(seen) > 5
 
 
@@ -104,7 +111,18 @@ def test_events_survive_the_file(tmp_path: Path, a: str, b: str, value: float | 
     path.unlink(missing_ok=True)
     events = [
         Started({"prompt": a}, {}),
-        Call(a, 1, "generate", "d", 0, 2, [TapedSample(b, "ok", {"calls": 1}, a, logprobs=[{a: -1.5}])], b, a, [{"role": "user", "content": a}]),
+        Call(
+            a,
+            1,
+            "generate",
+            "d",
+            0,
+            2,
+            [TapedSample(b, "ok", {"calls": 1}, a, logprobs=[{a: -1.5}])],
+            b,
+            a,
+            [{"role": "user", "content": a}],
+        ),
         Expanded(1, 0, [Birth(1, 0, a, "dead", b, value)], [(a, b)], [Judgement(1, value, samples, a)]),
         Judged(2, [Judgement(1, value, samples, b)], a),
         Warned(a),
@@ -190,7 +208,7 @@ async def test_a_full_disk_gives_a_trace_error_and_loses_nothing_that_was_commit
                         raise
 
                 patch.setattr(Disk, "write", write)
-            with pytest.raises(TraceError, match="No space left.*--resume"):
+            with pytest.raises(TraceError, match=r"No space left.*--resume"):
                 await task
             assert model.flying == 0
         monkeypatch.undo()
@@ -216,7 +234,9 @@ def test_events_that_make_no_tree_are_refused() -> None:
 async def test_a_long_chain_is_no_trouble(tmp_path: Path) -> None:
     """Recursion, labels and paths at depth 3,000."""
     children = {tuple(f"{i}" for i in range(depth)): [f"{depth}"] for depth in range(3000)}
-    result = await solve(Drawn(children), Method(generate=Listed(), evaluate=Known(), search=Chain(depth=3000)), FakeModel(silent), trace=tmp_path / "t")
+    result = await solve(
+        Drawn(children), Method(generate=Listed(), evaluate=Known(), search=Chain(depth=3000)), FakeModel(silent), trace=tmp_path / "t"
+    )
     assert len(result.tree) == 3000
     assert result.path[-1] == "2999"
     assert len(result._repr_html_()) > 3000

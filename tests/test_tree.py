@@ -6,11 +6,11 @@ from random import Random
 
 from hypothesis import given
 from hypothesis import strategies as st
-from support.worlds import Toy
-from test_engine_budget import random_method, run
 
 from branchwise import Fate, Kind, Tree
 from branchwise.trace import Birth, Event, Expanded, Judged, Judgement, Mark, Marked, Started
+from support.runs import random_method, run
+from support.worlds import Toy
 
 
 def grown(*events: Event) -> Tree:

@@ -13,10 +13,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from branchwise import Beam, Chain, Combine, DepthFirst, Method, Propose, Sample, Sampling, Value, Vote, solve
 from support.models import FakeModel
 from support.worlds import Toy
-
-from branchwise import Beam, Chain, Combine, DepthFirst, Method, Propose, Sample, Sampling, Value, Vote, solve
 
 SMALL = Sampling(max_tokens=60)
 ANSWER = Sample(k=1, prompt="answer", whole=True, sampling=SMALL)

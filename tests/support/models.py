@@ -9,11 +9,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from support.worlds import Drawn
-
 from branchwise import Evaluation, ModelError, Outcome, Proposal, Proposals, Reply, Request, Size, State, Usage
 from branchwise.budget import Bound
 from branchwise.model.base import Sample
+from support.worlds import Drawn
 
 Fault = Callable[[Request, int], Exception | None]
 """The error of the n-th attempt (from 0) at a request, if it is to fail."""

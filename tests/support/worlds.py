@@ -120,3 +120,27 @@ class Drawn:
 
     def answer(self, state: State) -> str | None:
         return state[-1] if state and self.status(state) in (COMPLETE, SOLVED) else None
+
+
+def random_tree(rng: Random, depth: int = 4, width: int = 3, *, statuses: bool = True, merge: bool = True) -> Drawn:
+    """A tree that is drawn by chance; with `merge` the order of thoughts does not matter."""
+    children: dict[State, list[str]] = {}
+    values: dict[State, float | None] = {}
+    found: dict[State, Status] = {}
+    level: list[State] = [()]
+    for _ in range(depth):
+        following = []
+        for state in level:
+            words = [rng.choice("abcdef") if merge else f"{len(following)}{i}" for i in range(rng.randint(0, width))]
+            children[state] = words
+            for word in words:
+                child = (*state, word)
+                values.setdefault(child, rng.choice((None, 0.0, 0.25, 0.5, 0.5, 0.75, 1.0)))
+                if statuses:
+                    found[child] = rng.choice((OPEN, OPEN, OPEN, OPEN, COMPLETE, dead("x")))
+                following.append(child)
+        level = following
+    canon = (lambda state: tuple(sorted(state))) if merge else (lambda state: state)
+    if merge:
+        values = {state: values[min(s for s in values if sorted(s) == sorted(state))] for state in values}
+    return Drawn(children, values, found, canon)
