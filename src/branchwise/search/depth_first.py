@@ -98,6 +98,7 @@ class DepthFirstFrontier:
         self._next: Step | None = Expand(tree.root)
         self._current: Node | None = None
         self._visited = 0
+        self._cut = False
         self.ended = ""
 
     def ask(self) -> Step | None:
@@ -122,13 +123,16 @@ class DepthFirstFrontier:
         value, limit = node.value, self._search.prune_at
         if value is not None and value <= limit:
             return pruned(node, f"value {value:.3g} is not above {limit:g}")
-        if expandable(node) and node.depth < self._search.depth and self._visited < self._search.max_steps:
-            self._next = Expand(node)
+        if expandable(node) and node.depth < self._search.depth:
+            if self._visited < self._search.max_steps:
+                self._next = Expand(node)
+            else:
+                self._cut = True
         return kept(node)
 
     def _visit(self) -> None:
         if not self._stack:
-            self.ended = "exhausted"
+            self.ended = "budget:steps" if self._cut else "exhausted"
         elif self._visited >= self._search.max_steps:
             self.ended = "budget:steps"
         else:
