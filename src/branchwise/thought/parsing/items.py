@@ -12,7 +12,7 @@ __all__ = ["list_items", "unmarked"]
 
 _WORDS = "step|option|thought|idea|choice|proposal|direction|plan|approach|candidate|suggestion|alternative|possibility"
 _NUMBER = re.compile(
-    rf"""(?: [(\[（【]\s?(?P<a>\d{{1,3}})\s?[)\]）】](?!\s*[-+*/×÷=.\d])    # (1) [1] （１）, but not the start of (8) * 3
+    rf"""(?: [(\[（【]\s?(?P<a>\d{{1,3}})\s?[)\]）】](?!\s*(?:[+*/×÷=]|-\s))    # (1) [1] （１）, but not the start of (8) * 3
         | (?P<b>\d{{1,3}})(?: [.．](?=[^\d]) | [)）、] | [:：](?=\s) )      # 1. 1) 1、 1: but not 1.5 or 10:30
         | (?P<c>[①-⑳❶-❿➀-➓])
         | [一二三四五六七八九十]{{1,3}}、
@@ -84,7 +84,9 @@ def _marker(text: str) -> tuple[str, int, str]:
 
 def unmarked(line: str) -> str:
     """One line without its list marker and emphasis: `2. **3 * 8 = 24**` gives `3 * 8 = 24`."""
-    return inline(_marker(line.strip())[2])
+    body = line.strip()
+    lead = _LEAD.match(body)
+    return inline(_marker(body[lead.end() :] if lead else body)[2])
 
 
 def _spaced(text: str) -> str:

@@ -42,11 +42,9 @@ _AMOUNT = (
 _FILL = r"(?:[\s:=\"'(\[|]|\b(?:is|of|a|an|this|that|it|as|at|would|be|with|state|answer|here|about|around|just)\b|->|→)"
 _STRONG = re.compile(
     rf"(?<![a-z])(?:(?P<other>max(?:imum)?|min(?:imum)?|highest|lowest|best|perfect|full|possible|passing)\s+)?"
-    rf"(?:score|rating|grade|overall|점수|评分|分数|得分)(?:는|은|是|为)?{_FILL}{{1,12}}?{_AMOUNT}"
+    rf"(?:score|rating|grade|(?<!\w\s)overall|점수|评分|分数|得分)(?:는|은|是|为)?{_FILL}{{1,12}}?{_AMOUNT}"
 )
-_WEAK = re.compile(
-    rf"\b(?:rated?|scored?|graded?|give|gave|assign(?:ed)?|deserves|value|evaluation|mark|reward){_FILL}{{1,12}}?{_AMOUNT}"
-)
+_WEAK = re.compile(rf"\b(?:rated?|scored?|graded?|give|gave|assign(?:ed)?|deserves|value|evaluation|mark|reward){_FILL}{{1,12}}?{_AMOUNT}")
 _SHARE = re.compile(rf"(?<![\d./*+=-])(?<![/*+=-]\s){_AMOUNT}")
 _WHOLE = re.compile(rf"[\s\"'(\[]*{_AMOUNT}[\s\"')\].!]*(?:points?)?[\s.!]*")
 

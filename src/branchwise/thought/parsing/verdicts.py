@@ -34,6 +34,7 @@ _BEST = re.compile(
 _IS_BEST = re.compile(
     rf"\b{_NAMED}\s*#?(\d{{1,9}})\s+(?:is|seems|looks|would be)\s+(?:clearly\s+|by far\s+)?(?:the\s+)?(?:best|strongest|most|winner)"
 )
+_LEADING = re.compile(r"[#(\[{\"']*(\d{1,9})[)\]}\"']*\s*(?:[,;]|(?:because|since|as|is|has|looks|seems)\b)")
 _CHOICE = re.compile(rf"\b{_NAMED}\s*#?(\d{{1,9}})(?!\d)")
 _ALSO = re.compile(r"\s*(?:and|or|/|&)\s*(?:(?:choice|option)\s*)?\d")
 _YES_NO = re.compile(r"\b(?:(yes|true|yeah|yep)|(false|nope|no(?=\s*(?:[.,;:!?)\"']|$|-\s))))\b")
@@ -86,6 +87,8 @@ def vote(text: str, n: int) -> int | None:
         return None if several else _in_range(last[1], n)
     if only := re.fullmatch(r"[\s#(\[{\"']*(\d{1,9})[\s.)\]}\"'!]*", folded):
         return _in_range(only[1], n)
+    if leading := _LEADING.match(folded):
+        return _in_range(leading[1], n)
     for sentence in reversed(sentences(folded)):
         if named := {match[1] for match in _CHOICE.finditer(sentence)}:
             return _in_range(named.pop(), n) if len(named) == 1 else None
