@@ -38,6 +38,8 @@ class Estimate:
     bounded: bool
     """Whether a budget limits the run."""
     warnings: tuple[str, ...] = field(default=())
+    tokens: int = 0
+    """Prompt and completion together; less than the sum of the two where a budget cuts it."""
 
     def to_json(self) -> dict[str, Any]:
         """One document."""
@@ -48,7 +50,7 @@ class Estimate:
         return {
             "states": self.states, "judged": self.judged, "expansions": self.expansions, "calls": self.calls,
             "prompt_tokens": self.prompt_tokens, "completion_tokens": self.completion_tokens,
-            "tokens": self.prompt_tokens + self.completion_tokens, "cost_usd": self.cost_usd,
+            "tokens": self.tokens, "cost_usd": self.cost_usd,
             "full_states": self.full_states, "full_calls": self.full_calls, "by_role": roles,
             "formula": list(self.formula), "bounded": self.bounded, "warnings": list(self.warnings),
         }  # fmt: skip
@@ -67,13 +69,12 @@ def estimate(problem: Problem, method: Method, *, budget: Budget | None = None, 
     formula = [*full.formula, f"total {full.generate.calls} + {full.evaluate.calls} + {full.answer.calls} = {full_calls} calls"]
     if total.calls != full_calls:
         formula.append(f"at the very most {total.calls} calls, where steps give less than k thoughts and more steps fit")
-    calls, prompt, completion = total.calls, total.prompt_tokens, total.completion_tokens
+    calls, prompt, completion, tokens = total.calls, total.prompt_tokens, total.completion_tokens, total.tokens
     cost = None if price is None else price.cost(prompt, completion) / 1e6
     if budget.calls is not None:
         calls, full_calls = min(calls, budget.calls), min(full_calls, budget.calls)
     if budget.tokens is not None:
-        completion = min(completion, budget.tokens)
-        prompt = min(prompt, budget.tokens - completion)
+        prompt, completion, tokens = min(prompt, budget.tokens), min(completion, budget.tokens), min(tokens, budget.tokens)
     if budget.cost is not None and cost is not None:
         cost = min(cost, budget.cost)
     parts = (("generate", worst.generate), ("evaluate", worst.evaluate), ("answer", worst.answer))
@@ -81,6 +82,7 @@ def estimate(problem: Problem, method: Method, *, budget: Budget | None = None, 
     return Estimate(
         worst.states, worst.judged, worst.expansions, calls, prompt, completion, cost, full.states, full_calls,
         {name: part for name, part in parts if part.calls}, tuple(formula), bounded, _warnings(worst.states, total.calls, bounded),
+        tokens,
     )  # fmt: skip
 
 
@@ -111,7 +113,7 @@ def _plan(problem: Problem, method: Method, k: int | None, worst: bool) -> _Sum:
             found.formula.append(f"expand {level.expand} states of depth {level.depth} × {once.calls} calls = {level.expand * once.calls}")
         if level.judge and method.evaluate is not None:
             found.judged += level.judge
-            bound = _judge(method, problem, size, level.judge, level.groups)
+            bound = _judge(method, problem, size, level.judge, level.groups, level.k or k)
             found.evaluate += bound
             found.formula.append(f"judge {level.judge} states of depth {level.depth} = {bound.calls} calls")
     if method.answer is not None:
@@ -120,12 +122,12 @@ def _plan(problem: Problem, method: Method, k: int | None, worst: bool) -> _Sum:
     return found
 
 
-def _judge(method: Method, problem: Problem, size: Size, states: int, groups: int) -> Bound:
-    """An evaluator that judges alone is asked state by state; a joint one group by group."""
+def _judge(method: Method, problem: Problem, size: Size, states: int, groups: int, k: int) -> Bound:
+    """An evaluator that judges alone is asked state by state; a joint one group by group: a level, or the k children of an expansion."""
     assert method.evaluate is not None
     if not method.evaluate.joint:
         return method.evaluate.bound(problem, size, 1) * states
-    return method.evaluate.bound(problem, size, -(-states // groups)) * groups
+    return method.evaluate.bound(problem, size, states if groups == 1 else k) * groups
 
 
 def _warnings(states: int, calls: int, bounded: bool) -> tuple[str, ...]:

@@ -65,7 +65,7 @@ class DepthFirst:
         else:
             sizes = [min(k**depth, self.max_steps) for depth in range(1, self.depth + 1)]
             visited, inner = min(sum(sizes), self.max_steps), min(sum(sizes[:-1]), self.max_steps - 1)
-        return [Level(self.depth - 1, expand=1 + inner), Level(self.depth, judge=visited, groups=visited)]
+        return [Level(self.depth - 1, expand=1 + inner), Level(self.depth, judge=visited, groups=1 + inner)]
 
 
 def _preorder(k: int, depth: int, limit: int) -> tuple[int, int]:
