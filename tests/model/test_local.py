@@ -35,7 +35,7 @@ def weights() -> Iterator[Path]:
 @pytest.fixture
 async def model(weights: Path) -> AsyncIterator[Local]:
     pytest.importorskip("xllamacpp")
-    async with Local(weights, name=f"local:{NAME}", digest=WEIGHTS[NAME].sha256, settings=LocalSettings(slots=4, context=512)) as running:
+    async with Local(weights, name=f"local:{NAME}", digest=WEIGHTS[NAME].sha256, settings=LocalSettings(slots=4, context=512, threads=1)) as running:
         yield running
 
 
@@ -50,7 +50,7 @@ def counters(model: Local) -> dict[str, float]:
 
 async def test_usage_equals_the_counts_of_the_server(model: Local, ask: Ask) -> None:
     stops = (" the", "."), ()
-    requests = [ask(f"Name {i} animals.", n=i, max_tokens=12, seeds=tuple(range(i)), stop=stops[i % 2]) for i in (1, 2, 3, 4, 7)]
+    requests = [ask(f"Name {i} animals.", n=i, max_tokens=8, seeds=tuple(range(i)), stop=stops[i % 2]) for i in (1, 2, 6)]
     replies = await asyncio.gather(*map(model.sample, requests))
     usages = [s.usage for r in replies for s in r.samples]
     counted = counters(model)
@@ -58,16 +58,16 @@ async def test_usage_equals_the_counts_of_the_server(model: Local, ask: Ask) -> 
     assert sum(u.prompt_tokens for u in usages) == counted["prompt_tokens_total"] + counted["prompt_tokens_cached_total"]
     assert sum(u.cached_prompt_tokens for u in usages) == counted["prompt_tokens_cached_total"]
     assert not any(u.estimated for u in usages)
-    assert [len(r.samples) for r in replies] == [1, 2, 3, 4, 7]
+    assert [len(r.samples) for r in replies] == [1, 2, 6]
 
 
 async def test_samples_differ_and_come_again_under_their_seeds(model: Local, ask: Ask) -> None:
-    request = ask("Invent a name for a boat.", n=4, max_tokens=16, temperature=0.7, seeds=(11, 12, 13, 14))
+    request = ask("Invent a name for a boat.", n=4, max_tokens=10, temperature=0.7, seeds=(11, 12, 13, 14))
     first, again = await model.sample(request), await model.sample(request)
     assert len(set(first.texts)) == 4
     assert first.texts == again.texts
-    other = await model.sample(ask("Invent a name for a boat.", n=4, max_tokens=16, temperature=0.7, seeds=(91, 92, 93, 94)))
-    assert other.texts != first.texts
+    other = await model.sample(ask("Invent a name for a boat.", max_tokens=10, temperature=0.7, seeds=(91,)))
+    assert other.texts[0] not in first.texts
 
 
 async def test_a_shared_beginning_is_computed_once(model: Local, ask: Ask) -> None:
@@ -115,7 +115,7 @@ async def test_other_processes_need_the_key(model: Local) -> None:
 async def test_it_stops_with_calls_in_flight(weights: Path, ask: Ask) -> None:
     pytest.importorskip("xllamacpp")
     with pytest.raises(RuntimeError, match="on purpose"):  # noqa: PT012
-        async with Local(weights, settings=LocalSettings(slots=2, context=1024)) as running:
+        async with Local(weights, settings=LocalSettings(slots=2, context=1024, threads=1)) as running:
             task = asyncio.create_task(running.sample(ask("Tell a long story.", max_tokens=900)))
             await asyncio.sleep(0.3)
             raise RuntimeError("on purpose")
@@ -132,7 +132,7 @@ from branchwise.model.base import Message, Request
 from branchwise.model.local import Local, LocalSettings
 
 async def main():
-    model = await Local(Path(sys.argv[1]), settings=LocalSettings(slots=2, context=1024)).__aenter__()
+    model = await Local(Path(sys.argv[1]), settings=LocalSettings(slots=2, context=1024, threads=1)).__aenter__()
     task = asyncio.create_task(model.sample(Request((Message("user", "Tell a story."),), max_tokens=900)))
     await asyncio.sleep(0.3)
     if sys.argv[2] == "interrupt":

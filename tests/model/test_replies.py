@@ -143,9 +143,10 @@ def test_log_probabilities_of_both_formats() -> None:
         assert dict(logprobs[0]) == {"a": -1.0, "b": -2.0}
 
 
-JSON = st.recursive(st.none() | st.booleans() | st.integers() | st.text(max_size=5), lambda x: st.lists(x, max_size=3) | st.dictionaries(
-    st.sampled_from(["choices", "message", "content", "usage", "error", "index", "finish_reason", "logprobs", "tokens", "code", "text",
-                     "prompt_tokens", "top_logprobs", "token_logprobs", "metadata", "raw", "reasoning"]), x, max_size=4), max_leaves=25)  # fmt: skip
+KEYS = ("choices", "message", "content", "usage", "error", "index", "finish_reason", "logprobs", "tokens", "code", "text", "metadata",
+        "raw", "prompt_tokens", "top_logprobs", "token_logprobs", "reasoning")  # fmt: skip
+LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
+JSON = st.recursive(LEAVES, lambda x: st.lists(x, max_size=3) | st.dictionaries(st.sampled_from(KEYS), x, max_size=4), max_leaves=25)
 
 
 @given(JSON)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.errors import ModelError, PermanentError, UsageError, WeightsError
+from branchwise.model.abilities import Abilities
 from branchwise.model.base import Reply, Request
 from branchwise.model.openai_http import OpenAIChat
 from branchwise.model.secrets import Secret
@@ -49,13 +50,16 @@ class LocalSettings:
 class Local:
     """The model in the GGUF file `path`. Use it as `async with Local(path) as model:`; the engine starts on entry and is gone on exit.
 
-    The same seed gives the same text at the same load; under parallel calls the engine batches, and rounding may then differ.
+    `reasons` says whether it thinks before it answers, where that is known. The same seed gives the same text at the same load; under
+    parallel calls the engine batches, and rounding may then differ.
     """
 
-    def __init__(self, path: Path, *, name: str = "", digest: str = "", settings: LocalSettings | None = None) -> None:
+    def __init__(
+        self, path: Path, *, name: str = "", digest: str = "", settings: LocalSettings | None = None, reasons: bool | None = None
+    ) -> None:
         self._path, self._settings = path, settings or LocalSettings()
         self._name = name or f"local:{path}"
-        self._digest = digest
+        self._digest, self._reasons = digest, reasons
         self._server: Any = None
         self._chat: OpenAIChat | None = None
 
@@ -102,7 +106,7 @@ class Local:
             key=key,
             name=self._name,
             timeout=3600.0,
-            max_n=self._settings.slots,
+            abilities=Abilities(self._name, max_n=self._settings.slots, reasons=self._reasons, choice_mode="grammar"),
             stream=True,
             context_note=context_note(self._settings),
         )

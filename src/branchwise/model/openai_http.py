@@ -11,24 +11,30 @@ from urllib.parse import urlsplit
 import openai
 import orjson
 
-from branchwise.errors import ContextOverflow, ModelError, Unsupported, UsageError
-from branchwise.model.base import Reply, Request
+from branchwise.errors import ContextOverflow, ModelError, PermanentError, Unsupported, UsageError
+from branchwise.model.abilities import Abilities
+from branchwise.model.base import Outcome, Reply, Request, Sample
 from branchwise.model.faults import model_error
+from branchwise.model.parts import joined, part
+from branchwise.model.reasoning import cut_at_stop
 from branchwise.model.replies import read_reply
 from branchwise.model.secrets import Secret, split_userinfo
 from branchwise.model.streams import collect
+from branchwise.model.structure import add_structure, checked
 
 __all__ = ["OPENAI_URL", "OpenAIChat"]
 
 OPENAI_URL = "https://api.openai.com/v1"
+MOST_SHAPES = 12
+"""How many times one request may be refused and shaped anew: once for each thing that can be refused."""
 
 
 class OpenAIChat:
     """`model` at `base_url` (default: OpenAI's own), through the official client with its own retries switched off.
 
-    `key` is sent to the host of `base_url` only: redirects are not followed. `timeout` is seconds for one HTTP request. `max_n` is the most
-    samples that one request may ask for; more are asked for in several requests at once. `context_note` is added to errors of too long a
-    prompt. `stream` reads replies as streams, for servers that count each of n samples only there. `extra` is merged into each body.
+    `key` is sent to the host of `base_url` only: redirects are not followed. `timeout` is seconds for one HTTP request. `abilities` is what
+    is known of the server beforehand; the rest is learned from what it refuses. `context_note` is added to errors of too long a prompt.
+    `stream` reads replies as streams, for servers that count each of n samples only there. `extra` is merged into each body.
     """
 
     def __init__(
@@ -39,7 +45,7 @@ class OpenAIChat:
         key: Secret | None = None,
         name: str = "",
         timeout: float = 600.0,
-        max_n: int | None = None,
+        abilities: Abilities | None = None,
         context_note: str = "",
         stream: bool = False,
         extra: dict[str, Any] | None = None,
@@ -49,10 +55,12 @@ class OpenAIChat:
             raise UsageError(f"no model is named for {url}; write {url}#NAME")
         self._model, self._url = model, url
         self._name = name or (f"openai:{model}" if url == OPENAI_URL else f"{url}#{model}")
-        self._max_n, self._note, self._stream = max_n, context_note, stream
+        self.abilities = abilities or Abilities(self._name)
+        self._note, self._stream = context_note, stream
         self._extra = dict(extra or {})
         self._secrets = tuple(s for s in ((key.reveal() if key else ""), (user[1] if user else "")) if s)
         self._client = _client(url, key, user, timeout)
+        self._headers: dict[str, Any] = {} if key or user else {"Authorization": openai.Omit()}
 
     @property
     def name(self) -> str:
@@ -79,28 +87,90 @@ class OpenAIChat:
 
     async def sample(self, request: Request) -> Reply:
         """`request.n` samples, or fewer with `missing` set where the server gives fewer. Raises `ModelError` and its kinds only."""
-        width = self._max_n or request.n
-        if request.n <= width:
+        if request.logprobs and self.abilities.logprobs is False:
+            raise self._no_logprobs()
+        width = self.abilities.max_n or request.n
+        if request.n > width:
+            return await self._split(request, width)
+        try:
             return await self._ask(request)
+        except _TooMany:
+            return await self._split(request, self.abilities.max_n or 1)
+
+    async def _split(self, request: Request, width: int) -> Reply:
         parts = [part(request, at, min(width, request.n - at)) for at in range(0, request.n, width)]
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_caught(self._ask, p)) for p in parts]
+            tasks = [group.create_task(_caught(self.sample, p)) for p in parts]
         return joined([t.result() for t in tasks], request.n)
 
     async def _ask(self, request: Request) -> Reply:
+        """One request, in as many shapes as it takes until the server does not refuse it."""
+        able = self.abilities
+        for _ in range(MOST_SHAPES):
+            modes = able.schema_mode, able.choice_mode
+            body = able.shape(self._body(request))
+            try:
+                reply = read_reply(await self._send(body), request, self._name)
+            except Exception as error:
+                if isinstance(error, openai.APIStatusError) and able.learn(error.status_code, error.body, body):
+                    if request.n > (able.max_n or request.n):
+                        raise _TooMany from None
+                    if request.logprobs and able.logprobs is False:
+                        raise self._no_logprobs() from None
+                    continue
+                raise await self._known(error) from None
+            return self._judged(reply, request, "stop" in body, modes)
+        raise PermanentError(f"{self._name}: refuses every shape of the request; last: {able.notices[-1] if able.notices else 'unknown'}")
+
+    async def _known(self, error: Exception) -> BaseException:
+        """The error of ours for `error`, with advice where the prompt is too long; a bug passes as it is."""
+        known = model_error(error, self._name, self._secrets)
+        if not isinstance(known, ContextOverflow):
+            return known or error
+        return ContextOverflow(f"{known}; {self._note or await self._advertised()}")
+
+    async def _advertised(self) -> str:
+        """What the server says of its context, to be held against what it refused (case: a context divided by parallel slots)."""
+        advice = "shorten the prompt, or serve the model with a larger context"
         try:
-            body = await self._send(self._body(request))
-        except Exception as error:
-            known = model_error(error, self._name, self._secrets)
-            if known is None:
-                raise
-            if isinstance(known, ContextOverflow) and self._note:
-                known = ContextOverflow(f"{known}; {self._note}")
-            raise known from None
-        reply = read_reply(body, request, self._name)
-        if request.logprobs and not any(s.logprobs for s in reply.samples) and any(s.usable for s in reply.samples):
-            raise Unsupported(f"{self._name} gives no log-probabilities; choose a method without them, or another model")
-        return reply
+            listed = orjson.loads((await self._client.models.with_raw_response.list()).content)["data"]
+            entry = next((m for m in listed if m.get("id") == self._model), listed[0])
+            most = next(entry[k] for k in ("context_length", "max_model_len", "context_window") if entry.get(k))
+        except Exception:  # advice only: whatever goes wrong here must not hide the error
+            return advice
+        return f"the server advertises {most} tokens: where it divides them by parallel slots, each gets less; give it fewer, or {advice}"
+
+    def _judged(self, reply: Reply, request: Request, stopped: bool, modes: tuple[str, str]) -> Reply:
+        """`reply` after stops, structure and what it says of the backend's abilities."""
+        able = self.abilities
+        if any(s.reasoning for s in reply.samples):
+            able.reasons = True
+        elif able.reasons is None and any(s.usable for s in reply.samples):
+            able.reasons = False
+        if request.logprobs:
+            self._check_logprobs(reply, request)
+        samples = reply.samples if stopped or not request.stop else tuple(_cut(s, request.stop) for s in reply.samples)
+        if request.schema is not None or request.choices:
+            samples = tuple(checked(s, request) for s in samples)
+            kind = "choice" if request.choices else "schema"
+            mode = modes[1 if request.choices else 0]
+            if all(s.outcome is Outcome.INVALID for s in samples) and not any(s.finish == "length" for s in samples):
+                able.next_mode(mode, kind)
+        reply = replace(reply, samples=samples)
+        if reply.missing and len(samples) < request.n:
+            able.limit_n(len(samples))
+        return _one_of_equals(reply, request, able)
+
+    def _check_logprobs(self, reply: Reply, request: Request) -> None:
+        usable = [s for s in reply.samples if s.usable]
+        if usable and not any(s.logprobs for s in usable):
+            self.abilities.logprobs = False
+            raise self._no_logprobs()
+        if usable and request.logprobs > 1 and all(len(token) < 2 for s in usable for token in s.logprobs or ()):
+            raise Unsupported(f"{self._name} gives the log-probability of the chosen token only; choose another method or model")
+
+    def _no_logprobs(self) -> Unsupported:
+        return Unsupported(f"{self._name} gives no log-probabilities; choose a method without them, or another model")
 
     async def _send(self, body: dict[str, Any]) -> Any:
         """One HTTP request; the reply's JSON."""
@@ -112,26 +182,50 @@ class OpenAIChat:
             return await collect(response.iter_lines(), self._name)
 
     def _body(self, request: Request) -> dict[str, Any]:
-        """The arguments of one chat completion."""
+        """The arguments of one chat completion. Stops are sent only to a backend known not to reason: others apply them there too."""
         body: dict[str, Any] = {
             "model": self._model,
             "messages": [{"role": m.role, "content": m.content} for m in request.messages],
             "temperature": request.temperature,
             "max_tokens": request.max_tokens,
+            "extra_headers": self._headers,
         }
+        if self._extra:
+            body["extra_body"] = dict(self._extra)
         if request.n > 1:
             body["n"] = request.n
-        if request.stop:
+        if request.stop and self.abilities.reasons is False:
             body["stop"] = list(request.stop)
         if request.seeds:
             body["seed"] = request.seeds[0] & 0x7FFFFFFF  # some servers read 32 bits, and the largest means random
-        if request.schema is not None:
-            body["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": request.schema, "strict": True}}
         if request.logprobs:
             body |= {"logprobs": True, "top_logprobs": request.logprobs}
-        if self._extra:
-            body["extra_body"] = self._extra
+        add_structure(body, request, self.abilities.schema_mode, self.abilities.choice_mode)
         return body
+
+
+class _TooMany(Exception):
+    """The server refuses so many samples in one request; it is asked again in parts."""
+
+
+def _cut(sample: Sample, stops: tuple[str, ...]) -> Sample:
+    """`sample` up to the first stop, which was not sent."""
+    text, cut = cut_at_stop(sample.text, stops)
+    if not cut or not sample.usable:
+        return sample
+    return replace(sample, text=text, outcome=Outcome.OK if text.strip() else Outcome.EMPTY, finish="stop")
+
+
+def _one_of_equals(reply: Reply, request: Request, able: Abilities) -> Reply:
+    """One sample of n that are all the same under one seed: the server draws them alike, and the rest must be asked for one by one."""
+    texts = {s.text for s in reply.samples}
+    alike = len(reply.samples) > 1 and len(texts) == 1 and len(next(iter(texts))) >= 24
+    if not alike or not request.seeds or request.temperature < 0.3 or request.schema is not None or request.choices:
+        return reply
+    able.limit_n(1)
+    spent = sum((s.usage for s in reply.samples[1:]), reply.samples[0].usage)
+    first = replace(reply.samples[0], usage=spent)
+    return replace(reply, samples=(first,), missing=request.n - 1, error="the server gives equal samples under one seed")
 
 
 def _client(url: str, key: Secret | None, user: tuple[str, str] | None, timeout: float) -> openai.AsyncOpenAI:
@@ -139,9 +233,6 @@ def _client(url: str, key: Secret | None, user: tuple[str, str] | None, timeout:
     loopback = (urlsplit(url).hostname or "") in ("127.0.0.1", "::1", "localhost")
     options: dict[str, Any] = {"follow_redirects": False, "trust_env": not loopback}
     http = openai.DefaultAsyncHttpxClient(**options)
-    headers: dict[str, Any] = {}
-    if key is None:
-        headers["Authorization"] = _basic(user) if user else openai.Omit()
     return openai.AsyncOpenAI(
         api_key=key.reveal() if key else "none",
         base_url=url,
@@ -150,7 +241,7 @@ def _client(url: str, key: Secret | None, user: tuple[str, str] | None, timeout:
         timeout=timeout,
         max_retries=0,
         http_client=http,
-        default_headers=headers,
+        default_headers={"Authorization": _basic(user)} if user and not key else {},
     )
 
 
@@ -168,19 +259,3 @@ async def _caught(ask: Callable[[Request], Any], request: Request) -> Reply | Mo
         return reply
     except ModelError as error:
         return error
-
-
-def part(request: Request, at: int, n: int) -> Request:
-    """Samples `at` to `at + n` of `request`, as a request of its own."""
-    return replace(request, n=n, first=request.first + at, seeds=request.seeds[at : at + n])
-
-
-def joined(parts: list[Reply | ModelError], n: int) -> Reply:
-    """Replies to the parts of one request as one reply. Raises the first error when no part succeeded."""
-    replies = [p for p in parts if isinstance(p, Reply)]
-    errors = [p for p in parts if isinstance(p, ModelError)]
-    if not replies:
-        raise errors[0]
-    samples = tuple(s for r in replies for s in r.samples)
-    why = str(errors[0]) if errors else next((r.error for r in replies if r.error), "")
-    return Reply(samples, replies[0].model, replies[0].system_fingerprint, n - len(samples), why)

@@ -108,7 +108,7 @@ async def open_model(
     """The backend that `spec` names, ready for calls, and closed at the end. `tape` is not opened here: a tape is read by the engine.
 
     `environ` is where keys are looked up (default: none), `key_file` a file with the key; `folder` holds weights, which are downloaded when
-    they are missing, reported to `progress`; `patience` is seconds for one HTTP request. Raises `UsageError`, `WeightsError` and `ModelError`.
+    they are missing, reported to `progress`; `patience` is seconds for one HTTP request. Raises `UsageError`, `WeightsError`, `ModelError`.
     """
     spec = parse_spec(spec) if isinstance(spec, str) else spec
     if spec.kind == "local":
@@ -135,7 +135,7 @@ async def _local(spec: ModelSpec, folder: Path | None, progress: Progress | None
     else:
         entry = known(spec.target)
         path = await asyncio.to_thread(pull, entry.name, folder, progress)
-        model = Local(path, name=f"local:{entry.name}", digest=entry.sha256, settings=settings)
+        model = Local(path, name=f"local:{entry.name}", digest=entry.sha256, settings=settings, reasons=False)
     async with model:
         yield model
 

@@ -147,5 +147,5 @@ def _read_rules(data: bytes, path: Path) -> list[Rule]:
             except orjson.JSONDecodeError as error:
                 raise UsageError(f"script {path}: line {number}: {error.msg}") from None
     if not rules:
-        raise UsageError(f"script {path} holds no rules; a line looks like {{\"role\": \"generate\", \"replies\": [\"text\"]}}")
+        raise UsageError(f'script {path} holds no rules; a line looks like {{"role": "generate", "replies": ["text"]}}')
     return rules

@@ -6,11 +6,13 @@ import asyncio
 import hashlib
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
-from branchwise.errors import RateLimited, TransientError, UsageError
-from branchwise.model.base import LanguageModel, Reply, Request, fingerprint
+from branchwise.errors import ModelError, RateLimited, TransientError, UsageError
+from branchwise.model.base import LanguageModel, Outcome, Reply, Request, fingerprint
+from branchwise.model.parts import joined, part
+from branchwise.model.structure import repair
 
 __all__ = ["RetryPolicy", "Retrying"]
 
@@ -70,22 +72,61 @@ class Retrying:
         return self.policy.attempts
 
     async def sample(self, request: Request) -> Reply:
-        """The reply of the first attempt that succeeds. Raises the last error, with what was tried."""
-        start = self._clock()
+        """The samples of the first attempt that succeeds; what is missing of them is asked for in the next, and what is unfit once more.
+
+        So no more than `attempts * n` samples are drawn. Raises the last error, with what was tried, when there is no sample at all.
+        """
+        start, random = self._clock(), Random(_seed(request))
+        had: list[Reply] = []
+        count, why = 0, ""
         for attempt in range(self.policy.attempts):
+            left = self.policy.attempts - 1 - attempt
             try:
-                return await self._inner.sample(request)
+                reply = await self._inner.sample(part(request, count, request.n - count) if count else request)
             except TransientError as error:
-                if attempt + 1 == self.policy.attempts:
-                    raise _tried(error, f"tried {attempt + 1} times") if attempt else error from None
-                wait = self.policy.wait(attempt, error, Random(_seed(request) + attempt).random())
-                if self._clock() - start + wait > self.policy.deadline:
-                    raise _tried(error, f"waiting {wait:.0f} s more would pass the deadline of {self.policy.deadline:.0f} s") from None
-                await self._sleep(wait)
-        raise AssertionError("unreachable: the last attempt returns or raises")
+                why = str(error)
+                wait = self.policy.wait(attempt, error, random.random())
+                late = self._clock() - start + wait > self.policy.deadline
+                if left and not late:
+                    await self._sleep(wait)
+                elif not count:
+                    raise self._tried(error, attempt, wait, late and bool(left)) from None
+                else:
+                    break
+                continue
+            except ModelError as error:
+                if not count:
+                    raise
+                why = str(error)
+                break
+            had.append(reply)
+            count += len(reply.samples)
+            if count >= request.n:
+                whole = joined(had, request.n)
+                return await self._repaired(whole, request) if left else whole
+        return replace(joined(had, request.n), error=why or had[-1].error)
+
+    async def _repaired(self, reply: Reply, request: Request) -> Reply:
+        """Samples that are not of the structure asked for, asked for once more with the fault named. What they cost is kept with them."""
+        if request.schema is None and not request.choices:
+            return reply
+        samples = list(reply.samples)
+        for i, sample in enumerate(samples):
+            if sample.outcome is Outcome.INVALID:
+                try:
+                    again = await self._inner.sample(repair(part(request, i, 1), sample))
+                except ModelError:
+                    continue
+                samples[i] = replace(again.samples[0], usage=sample.usage + again.samples[0].usage)
+        return replace(reply, samples=tuple(samples))
+
+    def _tried(self, error: TransientError, attempt: int, wait: float, late: bool) -> TransientError:
+        if late:
+            return _told(error, f"waiting {wait:.0f} s more would pass the deadline of {self.policy.deadline:.0f} s")
+        return _told(error, f"tried {attempt + 1} times") if attempt else error
 
 
-def _tried(error: TransientError, what: str) -> TransientError:
+def _told(error: TransientError, what: str) -> TransientError:
     """`error` with what was done about it; kind and wait stay."""
     text = f"{error} ({what})"
     return RateLimited(text, error.retry_after) if isinstance(error, RateLimited) else TransientError(text)

@@ -1,0 +1,28 @@
+"""Splitting a request for n samples and putting replies together. Knows no backend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from branchwise.errors import ModelError
+from branchwise.model.base import Reply, Request
+
+__all__ = ["joined", "part"]
+
+
+def part(request: Request, at: int, n: int) -> Request:
+    """Samples `at` to `at + n` of `request`, with their own seeds, as a request of its own."""
+    return replace(request, n=n, first=request.first + at, seeds=request.seeds[at : at + n])
+
+
+def joined(parts: Sequence[Reply | ModelError], n: int) -> Reply:
+    """Replies to the parts of one request of `n` samples as one reply. Raises the first error when no part succeeded."""
+    replies = [p for p in parts if isinstance(p, Reply)]
+    errors = [p for p in parts if isinstance(p, ModelError)]
+    if not replies:
+        raise errors[0]
+    samples = tuple(s for r in replies for s in r.samples)
+    missing = n - len(samples)
+    why = (str(errors[0]) if errors else next((r.error for r in replies if r.error), "")) if missing else ""
+    return Reply(samples, replies[0].model, replies[0].system_fingerprint, missing, why)

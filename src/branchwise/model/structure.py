@@ -1,0 +1,140 @@
+"""Asking for structured output in the way that a backend has, and checking what came. Knows no HTTP; never trusts a backend's word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import orjson
+
+from branchwise.model.base import Message, Outcome, Request, Sample
+
+__all__ = ["CHOICE_KEYS", "MODES", "SCHEMA_KEYS", "add_structure", "checked", "repair"]
+
+MODES = ("response_format", "guided", "grammar", "prompt")
+"""Ways of asking, the next one tried where a backend refuses or ignores one. The last always works, and is the least reliable."""
+SCHEMA_KEYS = {"response_format": "response_format", "guided_json": "guided", "grammar": "grammar"}
+CHOICE_KEYS = {"response_format": "response_format", "guided_choice": "guided", "grammar": "grammar"}
+"""Which parameter belongs to which way."""
+
+JSON_GRAMMAR = r"""root ::= object
+value ::= object | array | string | number | "true" | "false" | "null"
+object ::= "{" ws (pair ("," ws pair)*)? "}" ws
+pair ::= string ":" ws value ws
+array ::= "[" ws (value ws ("," ws value ws)*)? "]"
+string ::= "\"" ([^"\\\x00-\x1f] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\""
+number ::= "-"? [0-9]+ ("." [0-9]+)? ([eE] [-+]? [0-9]+)?
+ws ::= [ \t\n]{0,20}
+"""
+_FENCE = re.compile(r"^\s*```\w*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
+
+
+def add_structure(body: dict[str, Any], request: Request, schema_mode: str, choice_mode: str) -> None:
+    """Put what `request` wants into `body`, in the given way."""
+    if request.choices:
+        schema = {"type": "object", "properties": {"choice": {"enum": list(request.choices)}}, "required": ["choice"]}
+        grammar = "root ::= " + " | ".join(orjson.dumps(c).decode() for c in request.choices)
+        words = "Reply with exactly one of these and nothing else: " + ", ".join(request.choices)
+        _add(body, choice_mode, schema, {"guided_choice": list(request.choices)}, grammar, words)
+    elif request.schema is not None:
+        words = "Reply with one JSON object that fits this schema, and nothing else: " + orjson.dumps(request.schema).decode()
+        _add(body, schema_mode, request.schema, {"guided_json": request.schema}, JSON_GRAMMAR, words)
+
+
+def _add(body: dict[str, Any], mode: str, schema: Mapping[str, Any], guided: dict[str, Any], grammar: str, words: str) -> None:
+    if mode == "response_format":
+        closed = {**schema, "additionalProperties": schema.get("additionalProperties", False)} if schema.get("type") == "object" else schema
+        body["response_format"] = {"type": "json_schema", "json_schema": {"name": "reply", "schema": closed, "strict": True}}
+    elif mode == "guided":
+        body["extra_body"] = {**body.get("extra_body", {}), **guided}
+    elif mode == "grammar":
+        body["extra_body"] = {**body.get("extra_body", {}), "grammar": grammar}
+    else:
+        last = body["messages"][-1]
+        body["messages"] = [*body["messages"][:-1], {**last, "content": f"{last['content']}\n\n{words}"}]
+
+
+def checked(sample: Sample, request: Request) -> Sample:
+    """`sample` with its text in canonical form, or `invalid` with the reason where it is not what was asked for."""
+    if sample.outcome not in (Outcome.OK, Outcome.LENGTH):
+        return sample
+    if request.choices:
+        found = _choice(sample.text, request.choices)
+        if found is not None:
+            return replace(sample, text=found, outcome=Outcome.OK)
+        return replace(sample, outcome=Outcome.INVALID, error=f"none of: {', '.join(request.choices)}")
+    if request.schema is None:
+        return sample
+    try:
+        value = orjson.loads(_bare(sample.text))
+    except orjson.JSONDecodeError as error:
+        return replace(sample, outcome=Outcome.INVALID, error=f"not JSON ({error.msg})")
+    if (wrong := misfit(value, request.schema)) is not None:
+        return replace(sample, outcome=Outcome.INVALID, error=wrong)
+    return replace(sample, text=orjson.dumps(value).decode(), outcome=Outcome.OK)
+
+
+def _bare(text: str) -> str:
+    match = _FENCE.match(text)
+    return match[1] if match else text
+
+
+def _choice(text: str, choices: Sequence[str]) -> str | None:
+    bare = _bare(text).strip()
+    if bare.startswith("{"):
+        try:
+            bare = str(orjson.loads(bare).get("choice", ""))
+        except orjson.JSONDecodeError:
+            return None
+    if bare in choices:
+        return bare
+    plain = bare.strip(" \t\n.!'\"*`").casefold()
+    return next((c for c in choices if c.casefold() == plain), None)
+
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "object": (dict,),
+    "array": (list,),
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int,),
+    "boolean": (bool,),
+    "null": (type(None),),
+}
+
+
+def misfit(value: Any, schema: Mapping[str, Any], where: str = "the reply") -> str | None:
+    """Where `value` does not fit `schema`, or `None`. Knows type, enum, const, properties, required, items, minimum and maximum."""
+    kinds = schema.get("type")
+    names = [kinds] if isinstance(kinds, str) else list(kinds or ())
+    allowed = tuple(t for n in names for t in _TYPES.get(n, ()))
+    if allowed and (not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed)):
+        return f"{where} must be {' or '.join(names)}"
+    if "enum" in schema and value not in schema["enum"]:
+        return f"{where} must be one of {schema['enum']}"
+    if "const" in schema and value != schema["const"]:
+        return f"{where} must be {schema['const']!r}"
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        if "minimum" in schema and value < schema["minimum"]:
+            return f"{where} must be at least {schema['minimum']}"
+        if "maximum" in schema and value > schema["maximum"]:
+            return f"{where} must be at most {schema['maximum']}"
+    if isinstance(value, dict):
+        lacking = [k for k in schema.get("required", ()) if k not in value]
+        if lacking:
+            return f"{where} lacks {', '.join(map(repr, lacking))}"
+        inside = ((value[k], s, f"{where}.{k}") for k, s in schema.get("properties", {}).items() if k in value)
+    elif isinstance(value, list) and isinstance(schema.get("items"), Mapping):
+        inside = ((v, schema["items"], f"{where}[{i}]") for i, v in enumerate(value))
+    else:
+        return None
+    return next((wrong for v, s, w in inside if (wrong := misfit(v, s, w)) is not None), None)
+
+
+def repair(request: Request, sample: Sample) -> Request:
+    """`request` asked once more, with the unfit reply and what is wrong with it."""
+    wanted = f"one of: {', '.join(request.choices)}" if request.choices else f"JSON that fits {orjson.dumps(request.schema).decode()}"
+    fault = Message("user", f"That cannot be used: {sample.error}. Reply with {wanted} and nothing else.")
+    return replace(request, n=1, messages=(*request.messages, Message("assistant", sample.text or "(nothing)"), fault))
