@@ -19,7 +19,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import branchwise as bw
-from branchwise.budget import Usage
+from branchwise.budget import Bound, Usage
 from branchwise.model.base import Sample
 
 _USAGE = Usage(calls=1, requests=1, prompt_tokens=40, completion_tokens=10)
@@ -67,10 +67,25 @@ class Judge:
         value = int(reply.samples[0].text.split()[1]) % 1000 / 1000
         return [bw.Evaluation(value, (value,)) for _ in states]
 
-    def bound(self, problem: bw.Problem, size: bw.Size, n: int) -> object:
-        from branchwise.budget import Bound
-
+    def bound(self, problem: bw.Problem, size: bw.Size, n: int) -> Bound:
         return Bound(n, 2000 * n, 1024 * n)
+
+
+class Rewrite:
+    """MCTSr's step in its cost: a critique, then a rewrite."""
+
+    k, thought_bytes, rewrites = 1, 1000, True
+
+    async def __call__(self, model: bw.LanguageModel, problem: bw.Problem, state: bw.State, k: int) -> bw.Proposals:
+        if not state:
+            reply = await model.sample(bw.Request((bw.Message("user", "first"),), k))
+            return bw.Proposals(tuple(bw.Proposal(sample.text) for sample in reply.samples))
+        critique = await model.sample(bw.Request((bw.Message("user", "critique " + state[-1]),)))
+        rewrite = await model.sample(bw.Request((bw.Message("user", critique.samples[0].text + state[-1]),)))
+        return bw.Proposals((bw.Proposal(rewrite.samples[0].text),))
+
+    def bound(self, problem: bw.Problem, size: bw.Size, k: int) -> Bound:
+        return Bound(2 * k, 2000 * k, 2048 * k)
 
 
 def methods(nodes: int) -> dict[str, bw.Method]:
@@ -80,6 +95,11 @@ def methods(nodes: int) -> dict[str, bw.Method]:
     return {
         "beam": bw.Method(name="beam", generate=wide, evaluate=Judge(), search=bw.Beam(breadth=max(1, nodes // 20), depth=8)),
         "dfs": bw.Method(name="dfs", generate=wide, evaluate=Judge(), search=bw.DepthFirst(depth=8, prune_at=0.2, max_steps=10**9)),
+        "best_first": bw.Method(generate=wide, evaluate=Judge(), search=bw.BestFirst(depth=12, prune_below=0.0, max_nodes=None)),
+        "a_star": bw.Method(generate=wide, evaluate=Judge(), search=bw.AStar(depth=12)),
+        "mcts": bw.Method(generate=wide, evaluate=Judge(), search=bw.Mcts(rollouts=nodes // 5, depth=12)),
+        "mctsr": bw.Method(generate=Rewrite(), evaluate=Judge(), search=bw.SelfRefineSearch(rollouts=nodes, patience=0, depth=10**6)),
+        "adaptive": bw.Method(generate=make(), evaluate=Judge(), search=bw.Adaptive(rollouts=nodes, depth=12)),
         "chain": bw.Method(name="chain", generate=make(), search=bw.Chain(depth=min(nodes, 200))),
     }
 
@@ -117,7 +137,7 @@ async def waiting(search: bw.Beam, parallel: int) -> float:
 async def measure(sizes: Sequence[int]) -> dict[str, object]:
     """Everything, search by search."""
     report: dict[str, object] = {}
-    for name in methods(1):
+    for name in methods(10):
         rows = []
         for nodes in sizes:
             row = await own_time(methods(nodes)[name], nodes)

@@ -14,23 +14,36 @@ from branchwise.methods import METHODS, preset
 from branchwise.model.base import LanguageModel, Message, Outcome, Reply, Request
 from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.model.registry import open_model
+from branchwise.model.routed import Routed
 from branchwise.model.scripted import Scripted
 from branchwise.model.tape import TapeModel
 from branchwise.problem import COMPLETE, OPEN, SOLVED, Kind, Problem, Rejected, State, Status, dead
 from branchwise.result import Result
+from branchwise.search.adaptive import Adaptive
 from branchwise.search.beam import Beam
+from branchwise.search.best_first import AStar, BestFirst
 from branchwise.search.chain import Chain
 from branchwise.search.depth_first import DepthFirst
-from branchwise.search.pick import best_value, deepest, last, majority
+from branchwise.search.pick import best_path, best_refined, best_value, deepest, last, majority, most_visited
+from branchwise.search.self_refine import SelfRefineSearch
+from branchwise.search.then_refine import ThenRefine
+from branchwise.search.uct import Mcts
 from branchwise.solve import Stop, solve, solve_sync, watch
 from branchwise.thought.asking import Sampling
 from branchwise.thought.base import Dropped, Evaluation, Proposal, Proposals, Size
 from branchwise.thought.check import Check, check
 from branchwise.thought.combine import Combine
+from branchwise.thought.heuristic import Heuristic
+from branchwise.thought.likelihood import Likelihood
 from branchwise.thought.parsing import Scale
 from branchwise.thought.propose import Propose
 from branchwise.thought.refine import Refine
+from branchwise.thought.rollout import Rollout
 from branchwise.thought.sample import Sample
+from branchwise.thought.score import Score
+from branchwise.thought.self_refine import SelfRefine
+from branchwise.thought.self_reward import SelfReward
+from branchwise.thought.staged import Staged
 from branchwise.thought.value import Value
 from branchwise.thought.vote import Vote
 from branchwise.trace import read_trace
@@ -43,7 +56,10 @@ __all__ = [
     "METHODS",
     "OPEN",
     "SOLVED",
+    "AStar",
+    "Adaptive",
     "Beam",
+    "BestFirst",
     "BranchwiseError",
     "Budget",
     "Chain",
@@ -54,8 +70,11 @@ __all__ = [
     "Estimate",
     "Evaluation",
     "Fate",
+    "Heuristic",
     "Kind",
     "LanguageModel",
+    "Likelihood",
+    "Mcts",
     "Message",
     "Method",
     "MethodError",
@@ -74,15 +93,23 @@ __all__ = [
     "Request",
     "Result",
     "RetryPolicy",
+    "Rollout",
+    "Routed",
     "Sample",
     "Sampling",
     "Scale",
+    "Score",
     "Scripted",
+    "SelfRefine",
+    "SelfRefineSearch",
+    "SelfReward",
     "Size",
+    "Staged",
     "State",
     "Status",
     "Stop",
     "TapeModel",
+    "ThenRefine",
     "TraceError",
     "Tree",
     "Usage",
@@ -91,6 +118,8 @@ __all__ = [
     "Vote",
     "WeightsError",
     "__version__",
+    "best_path",
+    "best_refined",
     "best_value",
     "check",
     "dead",
@@ -98,6 +127,7 @@ __all__ = [
     "estimate",
     "last",
     "majority",
+    "most_visited",
     "open_model",
     "preset",
     "read_trace",

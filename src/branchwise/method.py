@@ -16,6 +16,7 @@ from branchwise.search.chain import Chain
 from branchwise.search.depth_first import DepthFirst
 from branchwise.search.pick import Pick, best_value
 from branchwise.search.self_refine import SelfRefineSearch
+from branchwise.search.then_refine import ThenRefine
 from branchwise.thought.base import Evaluator, Generator
 from branchwise.thought.combine import Combine
 
@@ -58,7 +59,7 @@ class Method:
                 f"vote × {type(search).__name__}: votes hold only within one group of states, and this search compares values across groups; "
                 "use value, score, heuristic or likelihood"
             )
-        if evaluate is None and not isinstance(search, (Beam, Chain, DepthFirst)):
+        if evaluate is None and not isinstance(search, (Beam, Chain, DepthFirst, ThenRefine)):
             raise MethodError(f"{type(search).__name__} chooses states by value: it needs an evaluator")
         if isinstance(search, SelfRefineSearch) and not getattr(self.generate, "rewrites", False):
             raise MethodError(f"{type(self.generate).__name__.lower()} × mctsr: mctsr rewrites whole answers; use Refine or SelfRefine to generate")

@@ -7,21 +7,35 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
 
 from branchwise.errors import UnknownName, UsageError, nearest
 from branchwise.method import Method
+from branchwise.search.adaptive import Adaptive
 from branchwise.search.beam import Beam
+from branchwise.search.best_first import AStar, BestFirst
 from branchwise.search.chain import Chain
 from branchwise.search.depth_first import DepthFirst
-from branchwise.search.pick import deepest, last, majority
+from branchwise.search.pick import PICKS, best_path, deepest, last, majority
+from branchwise.search.self_refine import SelfRefineSearch
+from branchwise.search.then_refine import ThenRefine
+from branchwise.search.uct import Mcts
+from branchwise.thought.base import Evaluator
+from branchwise.thought.check import Check
+from branchwise.thought.heuristic import Heuristic
+from branchwise.thought.likelihood import Likelihood
 from branchwise.thought.propose import Propose
 from branchwise.thought.refine import Refine
 from branchwise.thought.sample import Sample
+from branchwise.thought.score import Score
+from branchwise.thought.self_refine import SelfRefine
+from branchwise.thought.self_reward import SelfReward
+from branchwise.thought.staged import Staged
 from branchwise.thought.value import Value
+from branchwise.thought.vote import Vote
 
-__all__ = ["METHODS", "Preset", "cot", "cot_sc", "io", "preset", "refine", "tot_bfs", "tot_dfs"]
+__all__ = ["EVALUATORS", "METHODS", "Preset", "evaluator", "preset"]
 
 
 def io() -> Method:
@@ -45,26 +59,145 @@ def refine(*, rounds: int = 10) -> Method:
     return Method(name="refine", generate=Refine(), search=Chain(depth=1 + rounds), pick=last)
 
 
-def tot_bfs(*, k: int = 8, breadth: int = 5, depth: int = 3, samples: int = 3, prune_below: float = 0.001) -> Method:
+def tot_bfs(
+    *, k: int = 8, breadth: int = 5, depth: int = 3, samples: int = 3, prune_below: float = 0.001, select: str = "greedy",
+    evaluate: str = "value",
+) -> Method:  # fmt: skip
     """Tree of Thoughts, breadth first: propose, value each state alone, keep the best (Yao et al. 2023, Algorithm 1)."""
     return Method(
         name="tot_bfs",
         generate=Propose(k=k),
-        evaluate=Value(samples=samples),
-        search=Beam(breadth=breadth, depth=depth, prune_below=prune_below),
+        evaluate=evaluator(evaluate, samples),
+        search=Beam(breadth=breadth, depth=depth, prune_below=prune_below, select=cast(Literal["greedy", "sample"], select)),
         answer=Sample(k=1, prompt="answer", whole=True),
     )
 
 
-def tot_dfs(*, k: int = 8, depth: int = 3, samples: int = 3, prune_at: float = 0.001, max_steps: int = 100) -> Method:
+def tot_dfs(
+    *, k: int = 8, depth: int = 3, samples: int = 3, prune_at: float = 0.001, max_steps: int = 100, evaluate: str = "value"
+) -> Method:  # fmt: skip
     """Tree of Thoughts, depth first: value a child when its turn comes, prune, come back (Yao et al. 2023, Algorithm 2)."""
     return Method(
         name="tot_dfs",
         generate=Propose(k=k),
-        evaluate=Value(samples=samples),
+        evaluate=evaluator(evaluate, samples),
         search=DepthFirst(depth=depth, prune_at=prune_at, max_steps=max_steps),
         pick=deepest,
     )
+
+
+def best_of_n(*, k: int = 10, samples: int = 1, evaluate: str = "score") -> Method:
+    """`k` chains of thought, the one that the evaluator values most."""
+    judge = evaluator(evaluate, samples)
+    return Method(name="best_of_n", generate=Sample(k=k, prompt="cot", whole=True), evaluate=judge, search=Beam(breadth=k, depth=1))
+
+
+def tot_bfs_refine(*, k: int = 5, breadth: int = 1, depth: int = 2, samples: int = 5, rounds: int = 5, evaluate: str = "vote") -> Method:
+    """Tree of Thoughts, breadth first, then up to `rounds` rounds of refinement of its answer (Yao et al. 2023, section 4.2)."""
+    return Method(
+        name="tot_bfs_refine",
+        generate=Staged(open=Sample(k=k), complete=Refine()),
+        evaluate=evaluator(evaluate, samples),
+        search=ThenRefine(first=Beam(breadth=breadth, depth=depth), rounds=rounds),
+        pick=last,
+    )
+
+
+def best_first(
+    *, k: int = 3, depth: int = 3, prune_below: float = 0.3, max_nodes: int = 15, backtrack: bool = False, samples: int = 1,
+    evaluate: str = "heuristic",
+) -> Method:  # fmt: skip
+    """Best-first search under a node budget: always the best open thought, pruning below a threshold, going back when asked."""
+    return Method(
+        name="best_first",
+        generate=Propose(k=k),
+        evaluate=evaluator(evaluate, samples),
+        search=BestFirst(depth=depth, prune_below=prune_below, max_nodes=max_nodes, backtrack=backtrack),
+        pick=best_path,
+        answer=Sample(k=1, prompt="answer", whole=True),
+    )
+
+
+def a_star(
+    *, k: int = 5, depth: int = 3, samples: int = 3, max_nodes: int = 60, cost: str = "unit", evaluate: str = "value"
+) -> Method:  # fmt: skip
+    """A*: lowest cost so far plus estimated cost to go first, from the values; no optimality is claimed."""
+    return Method(
+        name="a_star",
+        generate=Propose(k=k),
+        evaluate=evaluator(evaluate, samples),
+        search=AStar(depth=depth, max_nodes=max_nodes, cost_model=cast(Literal["unit", "log"], cost)),
+        answer=Sample(k=1, prompt="answer", whole=True),
+    )
+
+
+def mcts(
+    *, k: int = 5, depth: int = 3, rollouts: int = 20, exploration: float = 1.0, samples: int = 3, backup: str = "mean",
+    puct: bool = False, evaluate: str = "value",
+) -> Method:  # fmt: skip
+    """Monte-Carlo tree search over thoughts: UCT (or PUCT), values from the evaluator, backed up as mean or maximum."""
+    search = Mcts(rollouts=rollouts, exploration=exploration, depth=depth, backup=cast(Literal["mean", "max"], backup), puct=puct)
+    return Method(
+        name="mcts",
+        generate=Propose(k=k),
+        evaluate=evaluator(evaluate, samples),
+        search=search,
+        answer=Sample(k=1, prompt="answer", whole=True),
+    )
+
+
+def adaptive(*, rollouts: int = 20, depth: int = 3, samples: int = 3, evaluate: str = "value") -> Method:
+    """Adaptive branching: Thompson sampling decides between a new thought and going deeper (AB-MCTS-A, Inoue et al. 2025)."""
+    return Method(
+        name="adaptive",
+        generate=Sample(k=1),
+        evaluate=evaluator(evaluate, samples),
+        search=Adaptive(rollouts=rollouts, depth=depth),
+        answer=Sample(k=1, prompt="answer", whole=True),
+    )
+
+
+def mctsr(
+    *, rollouts: int = 8, exploration: float = 0.1, child_limit: int = 2, patience: int = 4, depth: int = 16, roots: str = "both",
+    choice: str = "greedy", samples: int = 1, pick: str = "best_refined",
+) -> Method:  # fmt: skip
+    """MCT Self-Refine: a tree of whole answers, each a rewrite of its parent after a critique (Zhang et al. 2024)."""
+    search = SelfRefineSearch(
+        rollouts=rollouts, exploration=exploration, child_limit=child_limit, patience=patience, depth=depth,
+        roots=2 if roots == "both" else 1, choice=cast(Literal["greedy", "importance"], choice),
+    )  # fmt: skip
+    if pick not in ("best_refined", "most_visited", "majority"):
+        raise UnknownName("pick of mctsr", pick, ("best_refined", "most_visited", "majority"))
+    generate = SelfRefine(roots=cast(Literal["both", "naive", "dummy"], roots))
+    return Method(name="mctsr", generate=generate, evaluate=SelfReward(samples=samples), search=search, pick=PICKS[pick])
+
+
+def mctsr_4(*, exploration: float = 0.1, roots: str = "both", pick: str = "best_refined") -> Method:
+    """MCT Self-Refine with 4 rollouts (19 calls), none of them left out."""
+    return replace(mctsr(rollouts=4, exploration=exploration, patience=0, roots=roots, pick=pick), name="mctsr_4")
+
+
+def mctsr_8(*, exploration: float = 0.1, roots: str = "both", pick: str = "best_refined") -> Method:
+    """MCT Self-Refine with 8 rollouts (35 calls), none of them left out."""
+    return replace(mctsr(rollouts=8, exploration=exploration, patience=0, roots=roots, pick=pick), name="mctsr_8")
+
+
+EVALUATORS: Mapping[str, Callable[[int], Evaluator]] = {
+    "value": lambda samples: Value(samples=samples),
+    "vote": lambda samples: Vote(votes=samples),
+    "score": lambda samples: Score(samples=samples),
+    "heuristic": lambda samples: Heuristic(),
+    "likelihood": lambda samples: Likelihood(),
+    "check": lambda samples: Check(),
+}
+"""Evaluators by name, made for a number of samples (votes)."""
+
+
+def evaluator(name: str, samples: int) -> Evaluator:
+    """The evaluator called `name`. Raises `UnknownName`."""
+    if name not in EVALUATORS:
+        raise UnknownName("evaluator", name, EVALUATORS)
+    return EVALUATORS[name](samples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +224,11 @@ def _summary(make: Callable[..., Method]) -> str:
     return (make.__doc__ or "").strip().splitlines()[0]
 
 
-METHODS: Mapping[str, Preset] = {make.__name__: Preset(make, _summary(make)) for make in (io, cot, cot_sc, refine, tot_bfs, tot_dfs)}
+_ALL = (
+    io, cot, cot_sc, best_of_n, refine, tot_bfs, tot_bfs_refine, tot_dfs, best_first, a_star, mcts, mctsr, mctsr_4, mctsr_8, adaptive,
+)  # fmt: skip
+
+METHODS: Mapping[str, Preset] = {make.__name__: Preset(make, _summary(make)) for make in _ALL}
 """Every preset by its public name."""
 
 

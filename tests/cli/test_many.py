@@ -254,3 +254,11 @@ def test_flags_that_do_not_go_together_are_refused(
     result = program("solve", *SCRIPT, *flags)
     assert result.exit_code == 2, result.output
     assert not (tmp_path / "r").exists()
+
+
+def test_the_trace_of_an_item_can_be_gone_on_with_by_itself(program: Program, tmp_path: Path) -> None:
+    items, out = own_items(tmp_path / "i.jsonl", [HAND]), tmp_path / "r.jsonl"
+    assert program("solve", *SCRIPT, "--input", items, "--out", out, "--max-calls", "7").exit_code == 0
+    (row,) = rows(out)
+    assert row["stop_reason"] == "budget:calls"
+    assert program("solve", "--resume", row["trace"], "--max-calls", "none").exit_code == 0

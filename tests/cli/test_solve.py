@@ -170,3 +170,21 @@ def test_on_a_terminal_the_tree_is_drawn_and_model_text_stays_inert(tmp_path: Pa
     assert b"step 1: 3 thoughts" in drawn
     assert b"13 - 9 = 4" in drawn
     assert not CONTROL & set(out)
+
+
+def test_a_model_file_that_is_not_there_is_a_failure_and_one_document(program: Program) -> None:
+    result = program("solve", HAND, "--task", "game24", "--model", "local:/nowhere/file.gguf", "--json")
+    assert result.exit_code == 1, result.output
+    data = json.loads(result.stdout)
+    assert (data["stop_reason"], data["usage"]["calls"], data["trace"]) == ("failed", 0, None)
+    assert "/nowhere/file.gguf" in data["error"]
+
+
+def test_a_fault_in_a_problem_is_one_document_too(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    from branchwise.tasks.game24.task import Game24
+
+    monkeypatch.setattr(Game24, "key", lambda self, state: 1 / len(self.hand[len(state) * 9 :]))
+    result = program("solve", HAND, *SCRIPT, "--json")
+    assert result.exit_code == 1, result.output
+    assert json.loads(result.stdout)["stop_reason"] == "failed"
+    assert "ZeroDivisionError" in result.stderr

@@ -5,13 +5,14 @@ Whatever the rule: a proven state comes first, a complete answer before an unfin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from branchwise.problem import Kind, Problem
 from branchwise.search.base import rank
+from branchwise.search.self_refine import quality
 from branchwise.tree import Fate, Node, Tree
 
-__all__ = ["Pick", "best_value", "deepest", "last", "majority"]
+__all__ = ["PICKS", "Pick", "best_path", "best_refined", "best_value", "deepest", "last", "majority", "most_visited", "refined_values"]
 
 Pick = Callable[[Tree, Problem], Node | None]
 """From a finished tree to the node that answers, or `None` where no thought is left."""
@@ -75,3 +76,65 @@ def deepest(tree: Tree, problem: Problem) -> Node | None:
     alive = _alive(tree)
     visited = [node for node in alive if node.decided] or alive
     return min(visited, key=lambda node: (-node.depth, node.decided, node.birth), default=None)
+
+
+def best_path(tree: Tree, problem: Problem) -> Node | None:
+    """Proven, else the end of the path with the highest mean value among complete answers, else among leaves; pruned ones only when no other is left.
+
+    The confidence of a path is the mean known value of its thoughts, the root not counted; ties go to the earlier birth.
+    """
+    if (proven := _proven(tree)) is not None:
+        return proven
+    sums: dict[int, tuple[float, int]] = {0: (0.0, 0)}
+    best, top = None, None
+    for node in tree:
+        total, count = sums[node.parent.birth if node.parent else 0]
+        value = node.value
+        sums[node.birth] = total, count = (total, count) if value is None else (total + value, count + 1)
+        leaf = not any(child.status.kind is not Kind.DEAD and child.fate is not Fate.PRUNED for child in node.children)
+        complete = node.status.kind is Kind.COMPLETE
+        if node.status.kind is Kind.DEAD or not (leaf or complete):
+            continue
+        key = (complete, node.fate is not Fate.PRUNED, total / count if count else -1.0)
+        if top is None or key > top:
+            best, top = node, key
+    return best
+
+
+def best_refined(tree: Tree, problem: Problem) -> Node | None:
+    """The answer with the highest Q' (MCTSr): ½ (Q + the best child's Q'), worked out from the leaves up; ties go to the earlier birth.
+
+    Nodes without an answer, such as the dummy root, are chosen only when no other is left.
+    """
+    if (proven := _proven(tree)) is not None:
+        return proven
+    refined = refined_values(tree)
+    return max(_alive(tree), key=lambda node: (problem.answer(node.state) is not None, refined[node.birth], -node.birth), default=None)
+
+
+def refined_values(tree: Tree) -> list[float]:
+    """Q' of every node by birth number, in [0, 1]. O(nodes)."""
+    best = [-1.0] * len(tree.nodes)
+    refined = [0.0] * len(tree.nodes)
+    for node in reversed(tree.nodes):
+        own = quality(node)
+        refined[node.birth] = own if best[node.birth] < 0 else 0.5 * (own + best[node.birth])
+        if node.parent is not None:
+            best[node.parent.birth] = max(best[node.parent.birth], refined[node.birth])
+    return refined
+
+
+def most_visited(tree: Tree, problem: Problem) -> Node | None:
+    """Proven, else the answer that was judged most often; ties go to the higher Q', then to the earlier birth."""
+    if (proven := _proven(tree)) is not None:
+        return proven
+    refined = refined_values(tree)
+
+    def key(node: Node) -> tuple[bool, int, float, int]:
+        return (problem.answer(node.state) is not None, node.count + node.unknown, refined[node.birth], -node.birth)
+
+    return max(_alive(tree), key=key, default=None)
+
+
+PICKS: Mapping[str, Pick] = {pick.__name__: pick for pick in (best_value, best_path, best_refined, most_visited, majority, deepest, last)}
+"""Every pick by its public name."""

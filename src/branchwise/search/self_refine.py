@@ -184,6 +184,9 @@ class SelfRefineFrontier:
         father = self._total if node.depth == 1 else self._visits[node.parent.birth] if node.parent else 1
         self._uct[node.birth] = self._score(node, max(father, 1))
         heapq.heappush(self._heap, (-self._uct[node.birth], node.birth))
+        if len(self._heap) > 64 + 2 * len(self._uct):
+            self._heap = [(-uct, birth) for birth, uct in enumerate(self._uct) if birth]
+            heapq.heapify(self._heap)
 
     def _visit(self, node: Node) -> None:
         self._visits[node.birth] += 1

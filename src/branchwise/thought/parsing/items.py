@@ -12,7 +12,7 @@ __all__ = ["list_items", "unmarked"]
 
 _WORDS = "step|option|thought|idea|choice|proposal|direction|plan|approach|candidate|suggestion|alternative|possibility"
 _NUMBER = re.compile(
-    rf"""(?: [(\[（【]\s?(?P<a>\d{{1,3}})\s?[)\]）】](?!\s*(?:[+*/×÷=]|-\s))    # (1) [1] （１）, but not the start of (8) * 3
+    rf"""(?: [(\[（【]\s?(?P<a>\d{{1,3}})\s?[)\]）】](?!\s*(?:[+/×÷=]|\*[^*]|-\s))    # (1) [1] （１）, but not the start of (8) * 3
         | (?P<b>\d{{1,3}})(?: [.．](?=[^\d]) | [)）、] | [:：](?=\s) )      # 1. 1) 1、 1: but not 1.5 or 10:30
         | (?P<c>[①-⑳❶-❿➀-➓])
         | [一二三四五六七八九十]{{1,3}}、
