@@ -121,3 +121,17 @@ class Known:
 
     def bound(self, problem: object, size: Size, n: int) -> Bound:
         return Bound()
+
+
+class Says:
+    """A model that says these samples, in order, whatever it is asked."""
+
+    name = identity = "says"
+
+    def __init__(self, *samples: str | Sample) -> None:
+        self.samples = [Sample(s) if isinstance(s, str) else s for s in samples]
+        self.requests: list[Request] = []
+
+    async def sample(self, request: Request) -> Reply:
+        self.requests.append(request)
+        return Reply(tuple(self.samples[: request.n]))
