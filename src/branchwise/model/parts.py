@@ -18,6 +18,8 @@ def part(request: Request, at: int, n: int) -> Request:
 
 def joined(parts: Sequence[Reply | ModelError], n: int) -> Reply:
     """Replies to the parts of one request of `n` samples as one reply. Raises the first error when no part succeeded."""
+    if len(parts) == 1 and isinstance(parts[0], Reply) and len(parts[0].samples) == n:
+        return parts[0]
     replies = [p for p in parts if isinstance(p, Reply)]
     errors = [p for p in parts if isinstance(p, ModelError)]
     if not replies:

@@ -76,7 +76,7 @@ class Retrying:
 
         So no more than `attempts * n` samples are drawn. Raises the last error, with what was tried, when there is no sample at all.
         """
-        start, random = self._clock(), Random(_seed(request))
+        start = self._clock()
         had: list[Reply] = []
         count, why = 0, ""
         for attempt in range(self.policy.attempts):
@@ -85,7 +85,7 @@ class Retrying:
                 reply = await self._inner.sample(part(request, count, request.n - count) if count else request)
             except TransientError as error:
                 why = str(error)
-                wait = self.policy.wait(attempt, error, random.random())
+                wait = self.policy.wait(attempt, error, _draw(request, attempt))
                 late = self._clock() - start + wait > self.policy.deadline
                 if left and not late:
                     await self._sleep(wait)
@@ -132,6 +132,7 @@ def _told(error: TransientError, what: str) -> TransientError:
     return RateLimited(text, error.retry_after) if isinstance(error, RateLimited) else TransientError(text)
 
 
-def _seed(request: Request) -> int:
-    words = f"{request.id or fingerprint(request)} {request.first}"
-    return int.from_bytes(hashlib.blake2b(words.encode(), digest_size=8).digest())
+def _draw(request: Request, attempt: int) -> float:
+    """A number in [0, 1) that belongs to this attempt of this request; made only when a wait needs it."""
+    words = f"{request.id or fingerprint(request)} {request.first} {attempt}"
+    return Random(int.from_bytes(hashlib.blake2b(words.encode(), digest_size=8).digest())).random()
