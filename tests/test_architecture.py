@@ -55,7 +55,16 @@ def test_imports_go_one_way(file: Path) -> None:
 
 @pytest.mark.parametrize("file", [f for f in FILES if part(f) == "search"], ids=lambda f: f.stem)
 def test_a_search_knows_no_clock_no_chance_and_no_loop(file: Path) -> None:
-    assert not {name.split(".")[0] for name in imports(file)} & {"random", "time", "datetime", "asyncio", "secrets", "uuid", "os", "threading"}
+    assert not {name.split(".")[0] for name in imports(file)} & {
+        "random",
+        "time",
+        "datetime",
+        "asyncio",
+        "secrets",
+        "uuid",
+        "os",
+        "threading",
+    }
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda f: str(f.relative_to(SOURCE)))

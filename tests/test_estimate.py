@@ -6,9 +6,6 @@ from random import Random
 from typing import Any
 
 import pytest
-from support.models import FakeModel
-from support.runs import random_method
-from support.worlds import Toy
 
 from branchwise import (
     Beam,
@@ -32,6 +29,9 @@ from branchwise import (
     solve,
 )
 from branchwise.budget import Bound
+from support.models import FakeModel
+from support.runs import random_method
+from support.worlds import Toy
 
 SMALL = Sampling(max_tokens=60)
 NAMES = ["io", "cot", "cot_sc", "refine", "tot_bfs", "tot_dfs"]
@@ -70,7 +70,9 @@ async def check(toy: Toy, method: Method, *, greedy: bool, seed: int = 0) -> Non
 async def test_the_estimate_is_never_exceeded_over_fifty_runs(name: str) -> None:
     for seed in range(50):
         rng = Random(seed)
-        toy = Toy(seed, branching=8, dead=rng.choice((0, 0.1)), complete=rng.choice((0, 0.1)), malformed=rng.choice((0, 0.2)), merge=seed % 3 > 0)
+        toy = Toy(
+            seed, branching=8, dead=rng.choice((0, 0.1)), complete=rng.choice((0, 0.1)), malformed=rng.choice((0, 0.2)), merge=seed % 3 > 0
+        )
         settings = ({}, *VARIANTS.get(name, []))[seed % (1 + len(VARIANTS.get(name, [])))]
         await check(toy, preset(name).make(**settings), greedy=seed % 2 == 0, seed=seed)
 
@@ -97,7 +99,9 @@ async def test_the_estimate_holds_when_max_steps_is_no_more_than_the_depth() -> 
             for steps in (1, 2, 3):
                 toy = Toy(k, branching=k, dead=0, complete=0, malformed=0, full=True, merge=False)
                 method = Method(
-                    generate=Sample(k=k, sampling=SMALL), evaluate=Value(samples=2), search=DepthFirst(depth=depth, max_steps=steps, prune_at=-1)
+                    generate=Sample(k=k, sampling=SMALL),
+                    evaluate=Value(samples=2),
+                    search=DepthFirst(depth=depth, max_steps=steps, prune_at=-1),
                 )
                 await check(toy, method, greedy=True)
 
@@ -107,9 +111,16 @@ async def test_the_estimate_holds_when_max_steps_is_no_more_than_the_depth() -> 
     [
         Method(generate=Propose(k=4), evaluate=Value(samples=2), search=Beam(breadth=2, depth=3)),
         Method(generate=Sample(k=3), evaluate=Value(samples=1), search=Beam(breadth=3, depth=4)),
-        Method(generate=Sample(k=3), evaluate=Value(samples=1), search=Beam(breadth=99, depth=3), answer=Sample(k=1, prompt="answer", whole=True)),
+        Method(
+            generate=Sample(k=3),
+            evaluate=Value(samples=1),
+            search=Beam(breadth=99, depth=3),
+            answer=Sample(k=1, prompt="answer", whole=True),
+        ),
         Method(generate=Sample(k=3), evaluate=Vote(votes=4), search=Beam(breadth=2, depth=3)),
-        Method(generate=Propose(k=4, repeats=3), evaluate=Combine(Check(), Value(samples=2), Vote(votes=3)), search=Beam(breadth=2, depth=2)),
+        Method(
+            generate=Propose(k=4, repeats=3), evaluate=Combine(Check(), Value(samples=2), Vote(votes=3)), search=Beam(breadth=2, depth=2)
+        ),
         Method(generate=Propose(k=3), evaluate=Value(samples=2), search=DepthFirst(depth=3, prune_at=-1, max_steps=1000)),
         Method(generate=Sample(k=3), evaluate=Vote(votes=2), search=DepthFirst(depth=3, prune_at=-1, max_steps=1000)),
         Method(generate=Propose(k=3), evaluate=Value(samples=2), search=DepthFirst(depth=3, prune_at=-1, max_steps=7)),

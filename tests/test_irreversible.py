@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
-from support.models import FakeModel, silent
-from support.worlds import Toy
 
 from branchwise import Beam, Chain, DepthFirst, Method, MethodError, Sample, Value, preset, solve
+from support.models import FakeModel, silent
+from support.worlds import Toy
 
 ONE_WAY = Toy(1, reversible=False, dead=0, complete=0, malformed=0)
 
@@ -15,7 +17,7 @@ ONE_WAY = Toy(1, reversible=False, dead=0, complete=0, malformed=0)
 async def test_a_search_that_goes_back_is_refused_before_the_first_call(search: object, tmp_path: object) -> None:
     model = FakeModel(silent)
     method = Method(name="mine", generate=Sample(k=2), evaluate=Value(), search=search)  # type: ignore[arg-type]
-    with pytest.raises(MethodError, match="'mine' goes back.*not reversible"):
+    with pytest.raises(MethodError, match=r"'mine' goes back.*not reversible"):
         await solve(ONE_WAY, method, model, trace=f"{tmp_path}/t.jsonl")
     assert model.calls == 0
 
@@ -36,7 +38,7 @@ async def test_searches_that_only_go_forward_never_expand_a_state_above_the_last
     model = FakeModel(ONE_WAY.reply)
     result = await solve(ONE_WAY, Method(generate=Sample(k=3), evaluate=Value(), search=search), model)  # type: ignore[arg-type]
     expanded = [request.id.node for request in model.requests if request.role == "generate" and request.id]
-    for earlier, later in zip(expanded, expanded[1:], strict=False):
+    for earlier, later in pairwise(expanded):
         assert later.startswith(earlier)
         assert later != earlier
     assert result.path

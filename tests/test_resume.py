@@ -236,6 +236,7 @@ async def test_a_call_that_failed_is_asked_again_on_resume(tmp_path: Path) -> No
 
 
 GOOD = orjson.dumps(Started({"model": "fake"}, {})) + b"\n"
+CALL = b'{"event":"call","node":"","occurrence":0,"role":"g","digest":"d","repeat":0,"first":0,"samples":[%b]}\n'
 FOREIGN = {
     "empty": b"",
     "one newline": b"\n",
@@ -258,10 +259,8 @@ FOREIGN = {
     "garbage in the middle": GOOD + b'{"event": "wa{"event": "warned", "text": "x"}\n' + GOOD,
     "a call without an outcome": GOOD
     + b'{"event":"call","node":"","occurrence":0,"role":"g","digest":"d","repeat":0,"first":0,"samples":[{}]}\n',
-    "a call with a strange outcome": GOOD
-    + b'{"event":"call","node":"","occurrence":0,"role":"g","digest":"d","repeat":0,"first":0,"samples":[{"text":"","outcome":"odd","usage":{}}]}\n',
-    "a call with a strange usage": GOOD
-    + b'{"event":"call","node":"","occurrence":0,"role":"g","digest":"d","repeat":0,"first":0,"samples":[{"text":"","outcome":"ok","usage":5}]}\n',
+    "a call with a strange outcome": GOOD + CALL % b'{"text":"","outcome":"odd","usage":{}}',
+    "a call with a strange usage": GOOD + CALL % b'{"text":"","outcome":"ok","usage":5}',
     "births that are null": GOOD + b'{"event": "expanded", "step": 1, "node": 0, "births": null}\n',
     "UTF-16": "Dear diary\n".encode("utf-16"),
     "JSON with a lone surrogate": GOOD + b'{"event": "warned", "text": "\\ud800"}\n',

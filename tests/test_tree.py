@@ -114,8 +114,7 @@ def test_a_second_start_begins_anew() -> None:
 
 def test_labels_are_readable_while_short_and_differ_when_long() -> None:
     events: list[Event] = [Started({}, {})]
-    for depth in range(60):
-        events.append(Expanded(depth + 1, depth, [Birth(depth + 1, 3, "x")]))
+    events += [Expanded(depth + 1, depth, [Birth(depth + 1, 3, "x")]) for depth in range(60)]
     tree = grown(*events)
     assert tree.root.label == ""
     assert tree.nodes[2].label == "3.3"

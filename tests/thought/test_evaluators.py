@@ -5,14 +5,31 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.models import FakeModel, Says, silent
-from support.worlds import PROMPTS, Drawn
 
-from branchwise import COMPLETE, OPEN, SOLVED, Check, Combine, Evaluation, Kind, MethodError, Outcome, Scale, Size, Status, UsageError, Value, Vote, dead
+from branchwise import (
+    COMPLETE,
+    OPEN,
+    SOLVED,
+    Check,
+    Combine,
+    Evaluation,
+    Kind,
+    MethodError,
+    Outcome,
+    Scale,
+    Size,
+    Status,
+    UsageError,
+    Value,
+    Vote,
+    dead,
+)
 from branchwise.budget import Bound
 from branchwise.model.base import Sample as Said
 from branchwise.problem import State
 from branchwise.thought.check import known
+from support.models import FakeModel, Says, silent
+from support.worlds import PROMPTS, Drawn
 
 
 class Task(Drawn):
@@ -172,14 +189,25 @@ def test_a_combination_is_joint_when_a_part_is() -> None:
     assert not Combine(Fixed(1.0)).joint
 
 
-@pytest.mark.parametrize("bad", [((), {}), ((Fixed(1),), {"weights": (1, 2)}), ((Fixed(1),), {"weights": (-1,)}), ((Fixed(1),), {"weights": (0,)}), ((Fixed(1),), {"how": "max"})])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        ((), {}),
+        ((Fixed(1),), {"weights": (1, 2)}),
+        ((Fixed(1),), {"weights": (-1,)}),
+        ((Fixed(1),), {"weights": (0,)}),
+        ((Fixed(1),), {"how": "max"}),
+    ],
+)
 def test_bad_combinations_are_refused(bad: Any) -> None:
     parts, settings = bad
     with pytest.raises(MethodError):
         Combine(*parts, **settings)
 
 
-@pytest.mark.parametrize("evaluator", [Value(samples=2), Vote(votes=3), Combine(Value(), Vote(), Check())], ids=["value", "vote", "combine"])
+@pytest.mark.parametrize(
+    "evaluator", [Value(samples=2), Vote(votes=3), Combine(Value(), Vote(), Check())], ids=["value", "vote", "combine"]
+)
 async def test_an_evaluator_asks_for_no_more_than_its_bound(evaluator: Any) -> None:
     from branchwise.model.layers.metered import request_bound
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from support.models import FakeModel, Says
-from support.worlds import PROMPTS, Drawn
 
 from branchwise import Outcome, Propose, Refine, Rejected, Sample, Sampling, Size, UsageError
 from branchwise.model.base import Sample as Said
 from branchwise.problem import State
+from support.models import FakeModel, Says
+from support.worlds import PROMPTS, Drawn
 
 
 class Task(Drawn):
@@ -27,7 +27,9 @@ class Task(Drawn):
 TASK = Task({})
 
 
-async def thoughts(generator: Any, model: Any, k: int = 9, state: State = ()) -> tuple[list[tuple[str, float | None]], list[tuple[str, str]]]:
+async def thoughts(
+    generator: Any, model: Any, k: int = 9, state: State = ()
+) -> tuple[list[tuple[str, float | None]], list[tuple[str, str]]]:
     found = await generator(model, TASK, state, k)
     return [(p.thought, p.confidence) for p in found.thoughts], [(d.text, d.reason) for d in found.dropped]
 
@@ -48,7 +50,9 @@ async def test_propose_merges_repeats_and_sums_confidence() -> None:
 
 async def test_propose_drops_with_reasons() -> None:
     long = "x" * 501
-    model = Says(f"1. fine\n2. bad idea\n3. {long}\n4. second\n5. third", Said("", Outcome.EMPTY), Said("half", Outcome.FILTERED, error="by rule"))
+    model = Says(
+        f"1. fine\n2. bad idea\n3. {long}\n4. second\n5. third", Said("", Outcome.EMPTY), Said("half", Outcome.FILTERED, error="by rule")
+    )
     kept, dropped = await thoughts(Propose(repeats=3), model, k=2)
     assert [thought for thought, _ in kept] == ["fine", "second"]
     assert dropped == [

@@ -105,8 +105,12 @@ texts = st.text(max_size=60)
 
 @settings(max_examples=200, deadline=None)
 @given(texts, st.lists(texts, max_size=5), st.sampled_from([*GENERIC, "own"]), st.integers(1, 5))
-def test_the_bound_of_tokens_is_no_less_than_the_bytes_of_the_rendered_prompt(prompt: str, state: list[str], name: str, choices: int) -> None:
-    task = Task(prompt, own="---system---\n{{left}} {{prompt}}\n---user---\n{{left}}{{left}}{{thoughts}}{{last}}{{k}}{{choices}}{{prompt}}\n")
+def test_the_bound_of_tokens_is_no_less_than_the_bytes_of_the_rendered_prompt(
+    prompt: str, state: list[str], name: str, choices: int
+) -> None:
+    task = Task(
+        prompt, own="---system---\n{{left}} {{prompt}}\n---user---\n{{left}}{{left}}{{thoughts}}{{last}}{{k}}{{choices}}{{prompt}}\n"
+    )
     thoughts = tuple(state)
     group = "\n\n".join(f"Choice {n}:\n" + "\n".join(thoughts) for n in range(1, choices + 1))
     messages = render(task, name, thoughts, {"k": "12345678", "choices": group})
@@ -140,9 +144,8 @@ def test_a_parsed_prompt_is_a_value() -> None:
 
 
 async def test_a_bad_prompt_ends_a_run_with_its_own_error(tmp_path: Any) -> None:
-    from support.models import FakeModel, silent
-
     from branchwise import preset, solve
+    from support.models import FakeModel, silent
 
     result = await solve(Task("x", propose="{{prompt}} {{thougths}}"), preset("tot_bfs").make(), FakeModel(silent))
     assert result.stop_reason == "failed"
