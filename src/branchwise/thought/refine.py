@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from branchwise.budget import Bound
+from branchwise.errors import UsageError
 from branchwise.model.base import LanguageModel
 from branchwise.problem import Problem, State
 from branchwise.thought.asking import Sampling
@@ -30,6 +31,10 @@ class Refine:
     sampling: Sampling = Sampling()
 
     rewrites = True
+
+    def __post_init__(self) -> None:
+        if self.k < 1:
+            raise UsageError(f"refine needs k of at least 1, not {self.k}")
 
     @property
     def thought_bytes(self) -> int:
