@@ -196,7 +196,7 @@ class _Batch:
     async def _solve(self, item: BatchItem, path: Path | None) -> Result:
         problem = item.make()
         settings = {**self.settings, "stop": self.stop}
-        settings["about"] = {**settings.get("about", {}), "item": item.id}
+        settings["about"] = {**settings.get("about", {}), "item": item.id, "input": item.input}
         began: list[Event] = []
         settings["on_event"] = lambda event: None if began else began.append(event)
         if path is not None and path.exists():  # noqa: ASYNC240

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from .conftest import HAND, SCRIPT, Program
+from support.program import HAND, SCRIPT, Program
 
 TASK = ("--task", "game24")
 

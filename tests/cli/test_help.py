@@ -10,8 +10,7 @@ import pytest
 
 from branchwise.cli.options import _METHOD_FLAGS
 from branchwise.cli.settings import SETTINGS
-
-from .conftest import Program
+from support.program import Program
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = [[], ["solve"], ["estimate"], ["show"], ["models"], ["models", "list"], ["models", "pull"], ["models", "path"]]

@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from branchwise.cli.text import document, line, plain, shorten
-
-from .conftest import DATA, HAND, Program, spawn
+from support.program import DATA, HAND, Program, spawn
 
 NASTY = "\x1b[2J\x1b]0;owned\x07[bold red]x[/bold red] [link=file:///etc]y[/] :smile: \u202etxet\u202c \u200bz \x9b31m \r\b\x00 [/nope"
 BAD = set("\x1b\x07\x9b\x08\x00\u202e\u202c\u200b\r")

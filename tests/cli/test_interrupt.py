@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from .conftest import HAND, SCRIPT, Program, SlowServer, execute, lines, spawn, wait_for
+from support.program import HAND, SCRIPT, Program, SlowServer, execute, lines, spawn, wait_for
 
 
 def unbroken(slow: SlowServer, tmp_path: Path) -> tuple[dict[str, Any], int]:

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from branchwise.batch import trace_name
-
-from .conftest import DATA, HAND, SCRIPT, Program, SlowServer, execute, lines, spawn, wait_for
+from support.program import DATA, HAND, SCRIPT, Program, SlowServer, execute, lines, spawn, wait_for
 
 OTHERS = ["1 2 3 4", "4 9 10 13", "1 1 1 1", "2 2 2 2"]
 
@@ -191,6 +190,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(slow: SlowServer
 
 def test_two_writers_of_one_file_are_refused(slow: SlowServer, tmp_path: Path) -> None:
     pytest.importorskip("fcntl")
+    slow.delay = 5.0
     items, out = own_items(tmp_path / "i.jsonl", OTHERS), tmp_path / "r.jsonl"
     command = ("solve", *slow.flags, "--input", items, "--out", out)
     child = spawn(*command)

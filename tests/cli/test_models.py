@@ -12,8 +12,7 @@ import pytest
 
 from branchwise.cli import models
 from branchwise.model.weights import WEIGHTS
-
-from .conftest import Program
+from support.program import Program
 
 
 def test_the_list_has_sizes_licences_and_what_is_here(program: Program, tmp_path: Path) -> None:

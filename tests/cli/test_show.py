@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from .conftest import HAND, SCRIPT, Program
+from support.program import HAND, SCRIPT, Program
 
 
 def trace_of(program: Program, tmp_path: Path, *flags: str) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import DATA, HAND, SCRIPT, Program, execute, spawn
+from support.program import DATA, HAND, SCRIPT, Program, execute, spawn
 
 CONTROL = {chr(code) for code in range(0x20) if chr(code) != "\n"} | {chr(code) for code in range(0x7F, 0xA0)}
 
@@ -86,7 +86,7 @@ def test_a_dead_end_exits_with_3(program: Program, tmp_path: Path) -> None:
     script.write_text('{"replies": ["nothing comes to mind"]}\n')
     result = program("solve", HAND, "--task", "game24", "--model", f"script:{script}")
     assert result.exit_code == 3, result.output
-    assert "another --seed" in result.stdout
+    assert "Next: " in result.stdout
 
 
 def test_a_failing_model_exits_with_1_and_json_is_still_one_document(program: Program, tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import HAND, SCRIPT, Program, execute
+from support.program import HAND, SCRIPT, Program, execute
 
 TASK = ("--task", "game24")
 SIMPLE = (*SCRIPT,)

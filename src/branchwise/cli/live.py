@@ -55,11 +55,13 @@ class View:
         self.stopped: Stopped | None = None
         self.by_role: dict[str, Usage] = {}
         self.started = False
+        self.events = 0
         self._clock = time.monotonic()
         self._levels: list[Level] = []
 
     def on_event(self, event: Event) -> None:
         """Fold one event in."""
+        self.events += 1
         marked = [self.tree.nodes[mark.node] for mark in event.marks] if isinstance(event, Marked) else []
         before = [fate(node) for node in marked]
         done = self.tree.apply(event)
@@ -145,8 +147,11 @@ async def watching(view: View, console: Console) -> AsyncIterator[None]:
             live.update(view.render(console.width, console.height), refresh=True)
 
         async def tick() -> None:
+            drawn, since = -1, 0.0
             while True:
-                draw()
+                if view.events != drawn or view.seconds - since >= 1.0:
+                    drawn, since = view.events, view.seconds
+                    draw()
                 await asyncio.sleep(1 / _FPS)
 
         task = asyncio.create_task(tick())

@@ -18,10 +18,10 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from branchwise.batch import BatchItem, Summary, outcome, solve_many
 from branchwise.cli.faults import ANSWER, FAILED, INTERRUPTED
 from branchwise.cli.opening import Interrupted, PullBar, opened
-from branchwise.cli.page import arguments
 from branchwise.cli.report import spending
-from branchwise.cli.settings import Settings, merge
+from branchwise.cli.settings import Settings, merge, model_name
 from branchwise.cli.signals import interruptible
+from branchwise.cli.solving import about
 from branchwise.cli.text import console, document, dollars, error_console, plain, plural, safe_text, seconds, shorten
 from branchwise.errors import PromptError, UsageError
 from branchwise.model.registry import parse_spec
@@ -49,9 +49,9 @@ def run_many(flags: Mapping[str, Any]) -> int:
     items = items_of(flags, settings)
     _check(settings, items)
     say = _sayer(flags["quiet"])
-    with Rows(flags["out"], _compared(settings), {"versions": versions(), "command": arguments()}, say) as rows:
+    with Rows(flags["out"], _compared(settings), {"versions": versions(), **about(settings)}, say) as rows:
         summary, asked = asyncio.run(_run(settings, items, rows, flags, say))
-    _print(summary, rows, flags["as_json"])
+    _print(summary, rows, settings, flags["as_json"])
     if asked:
         click.echo("interrupted; what is done is kept, and the same command goes on", err=True)
         return INTERRUPTED
@@ -145,7 +145,7 @@ async def _run(
                     summary = await solve_many(
                         items, settings.make_method(), model, rows, jobs=min(flags["jobs"] or 1, len(items)), parallel=settings.parallel,
                         traces=traces, retry_failed=flags["retry_failed"], stop=stop, on_row=progress.row, notice=say, seed=settings.seed,
-                        budget=settings.make_budget(), price=price, about={"settings": settings.to_json()},
+                        budget=settings.make_budget(), price=price, about=about(settings),
                     )  # fmt: skip
     except Interrupted:
         raise KeyboardInterrupt from None
@@ -178,9 +178,10 @@ class _Progress:
             self._say(text)
 
 
-def _print(summary: Summary, rows: Rows, as_json: bool) -> None:
+def _print(summary: Summary, rows: Rows, settings: Settings, as_json: bool) -> None:
     if as_json:
-        click.echo(document(summary.to_json() | {"results": str(rows.path)}))
+        run = {"task": settings.task, "method": settings.method, "model": model_name(settings.model), "seed": settings.seed}
+        click.echo(document(run | summary.to_json() | {"results": str(rows.path)}))
         return
     out = console()
     names = ("solved", "wrong", "unknown", "no_answer", "failed", "missing")

@@ -11,7 +11,7 @@ import click
 
 from branchwise.cli.page import Limit, Option, Parallel
 from branchwise.cli.settings import SETTINGS
-from branchwise.methods import METHODS
+from branchwise.methods import EVALUATORS, METHODS
 from branchwise.model.registry import FORMS
 from branchwise.tasks import TASKS
 
@@ -23,21 +23,34 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 _METHOD_FLAGS: dict[str, tuple[click.ParamType[Any], str]] = {
-    "k": (click.IntRange(min=1), "Next thoughts asked for in one step (cot_sc: chains)."),
+    "k": (click.IntRange(min=1), "Next thoughts asked for in one step (cot_sc, best_of_n: chains)."),
     "breadth": (click.IntRange(min=1), "States kept on a level (b)."),
-    "samples": (click.IntRange(min=1), "Judgements of one state, which are averaged."),
+    "samples": (click.IntRange(min=1), "Judgements of one state, which are averaged (vote: votes of one comparison)."),
     "depth": (click.IntRange(min=1), "Thoughts on a path at the most (T)."),
     "rounds": (click.IntRange(min=0), "Rounds of refinement after the first answer."),
     "prune_below": (click.FloatRange(0, 1), "A state valued below this is given up, in [0, 1]."),
     "prune_at": (click.FloatRange(0, 1), "A state valued at this or below is given up, in [0, 1]."),
     "max_steps": (click.IntRange(min=1), "States visited at the most."),
+    "evaluate": (click.Choice(sorted(EVALUATORS)), "Who judges a state."),
+    "select": (click.Choice(["greedy", "sample"]), "Keep the best of a level, or draw them in proportion to value."),
+    "rollouts": (click.IntRange(min=1), "Rounds of select, expand, evaluate, back up."),
+    "exploration": (click.FloatRange(min=0), "c: how much little visited states are preferred, on the scale of values in [0, 1]."),
+    "backup": (click.Choice(["mean", "max"]), "What a parent takes over from its children."),
+    "puct": (click.BOOL, "Weigh exploration by the priors of the thoughts (PUCT)."),
+    "cost": (click.Choice(["unit", "log"]), "Cost of a step: 1, or minus the logarithm of its value."),
+    "backtrack": (click.BOOL, "Keep a part of the node budget for going back when the confidence ends low."),
+    "child_limit": (click.IntRange(min=1), "Rewrites of one answer."),
+    "patience": (click.IntRange(min=0), "Rollouts without improvement after which it ends; 0: never."),
+    "roots": (click.Choice(["both", "naive", "dummy"]), "Answers to begin from: a naive one, a dummy, or both."),
+    "choice": (click.Choice(["greedy", "importance"]), "How the answer to refine is chosen."),
+    "pick": (click.Choice(["best_refined", "most_visited", "majority"]), "How the final answer is chosen."),
 }
 """Type and help of each setting of a method; one that is missing here is offered as plain text."""
 
 
 def methods_help() -> str:
     """A line a method, for help."""
-    return "\n".join(f"  {name:<9}{found.summary.replace('`', '')}" for name, found in METHODS.items())
+    return "\n".join(f"  {name:<15}{found.summary.replace('`', '')}" for name, found in METHODS.items())
 
 
 def _option(heading: str, *names: str, **settings: Any) -> Callable[[F], F]:
@@ -50,15 +63,17 @@ def _flag(name: str) -> Callable[[F], F]:
     for method, found in METHODS.items():
         if name in found.settings:
             takers.setdefault(found.settings[name], []).append(method)
-    defaults = "; ".join(f"{', '.join(methods)}: {default}" for default, methods in takers.items())
-    return _option(
-        "Method",
-        f"--{name.replace('_', '-')}",
-        name,
-        type=kind,
-        metavar="N" if isinstance(kind, click.IntRange) else "X",
-        help=f"{text}  [default of {defaults}]",
-    )
+    defaults = "; ".join(f"{', '.join(methods)}: {_shown(default)}" for default, methods in takers.items())
+    words = f"{text}  [default of {defaults}]"
+    flag = f"--{name.replace('_', '-')}"
+    if kind is click.BOOL:
+        return _option("Method", f"{flag}/--no-{flag[2:]}", name, default=None, help=words)
+    metavar = None if isinstance(kind, click.Choice) else "N" if isinstance(kind, click.IntRange) else "X"
+    return _option("Method", flag, name, type=kind, metavar=metavar, help=words)
+
+
+def _shown(default: object) -> str:
+    return {True: "yes", False: "no"}.get(default, str(default)) if isinstance(default, bool) else str(default)
 
 
 def _problem_options() -> list[Callable[[Any], Any]]:
@@ -117,7 +132,9 @@ def _budget_options() -> list[Callable[[Any], Any]]:
         _option("Budget", "--max-cost", type=Limit(whole=False), metavar="USD",
                 help=f"Dollars; refused where the price is unknown. {none}"),
         _option("Budget", "--max-seconds", type=Limit(whole=False), metavar="S", help=f"Seconds. {none}"),
-        _option("Budget", "--max-nodes", type=Limit(), metavar="N", help=f"Thoughts in the tree. {none}"),
+        _option("Budget", "--max-nodes", type=Limit(), metavar="N",
+
+                help="Thoughts in the tree. A positive number, or none.  [default: best_first 15, a_star 60, others none]"),
         _option("Budget", "--parallel", type=Parallel(), metavar="N",
                 help="Model calls at once, or none for as many as the search has ready; never changes the tree.  [default: 8]"),
         _option("Budget", "--prices", type=_FILE, metavar="FILE",

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from branchwise.budget import Usage
 from branchwise.cli.text import dollars, line, plain, safe_text, seconds, value
+from branchwise.methods import METHODS
 from branchwise.problem import Kind
 from branchwise.result import Result
 from branchwise.tree import Counts, Node
@@ -117,4 +118,8 @@ def hint(result: Result) -> str:
     if kind in ("cancelled", "failed") and result.trace is not None:
         return f"go on from here: {resume_command(result.trace)}"
     look = f"; see what was proposed and pruned: branchwise show {shlex.quote(str(result.trace))}" if result.trace is not None else ""
-    return f"another --seed, more --k or --breadth, or another --model may find it{look}"
+    if result.warnings:
+        return f"see what was proposed and pruned: branchwise show {shlex.quote(str(result.trace))}" if result.trace is not None else ""
+    found = METHODS.get(result.method)
+    wider = [f"more --{name}, " for name in ("k", "breadth", "rounds") if found is not None and name in found.settings]
+    return f"another --seed, {''.join(wider)}another --method or another --model may find it{look}"

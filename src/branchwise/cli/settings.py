@@ -22,14 +22,14 @@ from branchwise.tasks import TASKS, Task, task
 from branchwise.thought.prompts import load_folder, prompt_for
 from branchwise.trace import Started, read_trace
 
-__all__ = ["LIMITS", "ROLES", "SETTINGS", "Settings", "merge", "settings_of"]
+__all__ = ["LIMITS", "ROLES", "SETTINGS", "Settings", "merge", "model_name", "settings_of"]
 
 ROLES = ("generate", "evaluate", "answer")
 LIMITS = {"max_calls": "calls", "max_tokens_total": "tokens", "max_cost": "cost", "max_seconds": "seconds", "max_nodes": "nodes"}
 """Flag to field of `Budget`."""
 
-SETTINGS = tuple(dict.fromkeys(name for found in METHODS.values() for name in found.settings))
-"""Every setting that some method has; a flag of the same name each."""
+SETTINGS = tuple(dict.fromkeys(name for found in METHODS.values() for name in found.settings if name not in LIMITS))
+"""Every setting that some method has; a flag of the same name each. `max_nodes` is a limit of the run, which replaces the method's own."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -116,7 +116,7 @@ def settings_of(trace: Path) -> Settings:
         raise TraceError(
             f"{trace} was not made by this command line, so it does not say how to go on; resume it from Python, with solve(resume=...)"
         )
-    return Settings.from_json(data)
+    return Settings.from_json({**data, "problem": data.get("problem") or started.about.get("input", "")})
 
 
 def merge(flags: Mapping[str, Any], base: Settings | None = None) -> Settings:
@@ -130,6 +130,8 @@ def merge(flags: Mapping[str, Any], base: Settings | None = None) -> Settings:
     method = str(given.get("method", base.method if base else found.default_method)).lower()
     preset(found.check_method(method))
     options = {key: given[key] for key in SETTINGS if key in given}
+    if given.get("max_nodes") == "none" and "max_nodes" in preset(method).settings:
+        options["max_nodes"] = None
     model = str(given.get("model", base.model if base else "local"))
     parse_spec(model)
     prompts = dict(base.prompts) if base else {}

@@ -20,7 +20,7 @@ from branchwise.estimate import estimate
 from branchwise.model.registry import parse_spec
 from branchwise.model.secrets import mask
 
-__all__ = ["plan_of", "settings_from"]
+__all__ = ["about", "plan_of", "settings_from"]
 
 
 def plan_of(flags: Mapping[str, Any]) -> Plan:
