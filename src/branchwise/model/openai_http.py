@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 import openai
 import orjson
 
+from branchwise.budget import Usage
 from branchwise.errors import ContextOverflow, ModelError, PermanentError, Unsupported, UsageError
 from branchwise.model.abilities import Abilities
 from branchwise.model.base import Outcome, Reply, Request, Sample
@@ -101,12 +102,14 @@ class OpenAIChat:
         parts = [part(request, at, min(width, request.n - at)) for at in range(0, request.n, width)]
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(_caught(self.sample, p)) for p in parts]
-        return joined([t.result() for t in tasks], request.n)
+        results = [t.result() for t in tasks]
+        lost = [p for p, r in zip(parts, results, strict=True) if isinstance(r, ModelError)]
+        return joined(results, request.n, Usage(calls=sum(p.n for p in lost), requests=len(lost)) if lost else None)
 
     async def _ask(self, request: Request) -> Reply:
         """One request, in as many shapes as it takes until the server does not refuse it."""
         able = self.abilities
-        for _ in range(MOST_SHAPES):
+        for refusals in range(MOST_SHAPES):
             modes = able.schema_mode, able.choice_mode
             body = able.shape(self._body(request))
             try:
@@ -119,7 +122,7 @@ class OpenAIChat:
                         raise self._no_logprobs() from None
                     continue
                 raise await self._known(error) from None
-            return self._judged(reply, request, "stop" in body, modes)
+            return self._judged(_with_requests(reply, refusals), request, "stop" in body, modes)
         raise PermanentError(f"{self._name}: refuses every shape of the request; last: {able.notices[-1] if able.notices else 'unknown'}")
 
     async def _known(self, error: Exception) -> BaseException:
@@ -206,6 +209,14 @@ class OpenAIChat:
 
 class _TooMany(Exception):
     """The server refuses so many samples in one request; it is asked again in parts."""
+
+
+def _with_requests(reply: Reply, more: int) -> Reply:
+    """`reply` with the requests that were refused before it."""
+    if not more:
+        return reply
+    first = replace(reply.samples[0], usage=reply.samples[0].usage + Usage(requests=more))
+    return replace(reply, samples=(first, *reply.samples[1:]))
 
 
 def _cut(sample: Sample, stops: tuple[str, ...]) -> Sample:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from branchwise.budget import Usage
 from branchwise.errors import ModelError
 from branchwise.model.base import Reply, Request
 
@@ -16,8 +17,11 @@ def part(request: Request, at: int, n: int) -> Request:
     return replace(request, n=n, first=request.first + at, seeds=request.seeds[at : at + n])
 
 
-def joined(parts: Sequence[Reply | ModelError], n: int) -> Reply:
-    """Replies to the parts of one request of `n` samples as one reply. Raises the first error when no part succeeded."""
+def joined(parts: Sequence[Reply | ModelError], n: int, failed: Usage | None = None) -> Reply:
+    """Replies to the parts of one request of `n` samples as one reply. Raises the first error when no part succeeded.
+
+    `failed` is what the failed parts cost; it goes to the first sample.
+    """
     if len(parts) == 1 and isinstance(parts[0], Reply) and len(parts[0].samples) == n:
         return parts[0]
     replies = [p for p in parts if isinstance(p, Reply)]
@@ -25,6 +29,8 @@ def joined(parts: Sequence[Reply | ModelError], n: int) -> Reply:
     if not replies:
         raise errors[0]
     samples = tuple(s for r in replies for s in r.samples)
+    if failed is not None and samples:
+        samples = (replace(samples[0], usage=samples[0].usage + failed), *samples[1:])
     missing = n - len(samples)
     why = (str(errors[0]) if errors else next((r.error for r in replies if r.error), "")) if missing else ""
     return Reply(samples, replies[0].model, replies[0].system_fingerprint, missing, why)
