@@ -21,6 +21,9 @@ PROMPTS = {
     "value": "VALUE\n{{prompt}}\n{{thoughts}}",
     "vote": "VOTE {{k}}\n{{prompt}}\n{{choices}}",
     "answer": "ANSWER\n{{prompt}}\n{{thoughts}}",
+    "score": "SCORE\n{{prompt}}\n{{thoughts}}",
+    "reward": "REWARD\n{{prompt}}\n{{last}}",
+    "critique": "CRITIQUE\n{{prompt}}\n{{last}}",
 }
 
 
@@ -95,6 +98,10 @@ class Toy:
             return "I think.\n" + rng.choice(("sure", "likely", "likely", "impossible"))
         if kind == "VOTE":
             return f"The best choice is {rng.randint(1, int(prompt.split()[1]))}."
+        if kind == "SCORE":
+            return f'{{"score": {rng.choice((0, 0.2, 0.5, 0.5, 0.8, 1))}, "reason": "so"}}'
+        if kind == "REWARD":
+            return f"Score: {rng.choice((-100, -20, 0, 40, 80, 99))}"
         if kind == "ANSWER":
             return f"answer {rng.choice(WORDS)}"
         return f"w{index}" if self.full else rng.choice(WORDS)
