@@ -368,3 +368,35 @@ def mixed(call: Call) -> Answer:
         lambda: Answer(body=b"not json"),
     )
     return kinds[digest[1] % len(kinds)]()
+
+
+# Dialects of well-known servers, as far as they differ
+
+
+@quirk
+def dialect(call: Call) -> Answer:
+    """Speaks like the server in the argument: openai, openai_reasoning, anthropic, google, ollama, vllm, sglang."""
+    body, name = call.body, call.argument
+    if name == "openai_reasoning":
+        for parameter in ("max_tokens", "temperature", "stop", "logprobs"):
+            if body.get(parameter) not in (None, 1):
+                return fault(
+                    400, f"Unsupported parameter: '{parameter}' is not supported with this model.", "unsupported_parameter", parameter
+                )
+        details = {"completion_tokens_details": {"reasoning_tokens": 8}}
+        return ok(call, usage=usage(body, 10 * call.n, **details))
+    if name == "anthropic":  # knows one sample; leaves out what it does not know, such as seed and logprobs
+        return fault(400, "n: must be 1; n > 1 is not supported") if call.n > 1 else ok(call)
+    if name == "google" and "seed" in body:
+        return Answer(400, [{"error": {"code": 400, "message": 'Unknown name "seed": Cannot find field.', "status": "INVALID_ARGUMENT"}}])
+    if name == "ollama":  # n and logprobs are ignored
+        return ok(call, choice(body, 0), system_fingerprint="fp_ollama")
+    if name in ("vllm", "sglang"):
+        answer = ok(call)
+        for c in answer.body["choices"]:
+            c["message"] |= {"reasoning_content": None, "tool_calls": []}
+            c |= {"stop_reason": None, "matched_stop": None}
+        answer.body |= {"prompt_logprobs": None, "metadata": {"weight_version": "default"}}
+        answer.body["usage"] |= {"prompt_tokens_details": None}
+        return answer
+    return ok(call, system_fingerprint=None, service_tier="default")

@@ -13,6 +13,7 @@ from urllib.parse import parse_qsl
 
 from branchwise.budget import Price
 from branchwise.errors import UnknownName, UsageError, nearest
+from branchwise.model import plugins
 from branchwise.model.base import LanguageModel
 from branchwise.model.local import Local, LocalSettings
 from branchwise.model.openai_http import OPENAI_URL, OpenAIChat
@@ -31,7 +32,7 @@ KINDS = ("local", "openai", "script", "tape")
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """What a model's name means. `kind` is local, openai, http, script or tape.
+    """What a model's name means. `kind` is local, openai, http, script, tape, or that of a plug-in.
 
     `target` is the weights' name or path, the model's name, or the file; `url` the address of an http model, which may hold a password
     and is never shown. `options` are the settings after a `?` of a local model.
@@ -66,8 +67,8 @@ def parse_spec(text: str) -> ModelSpec:
         if not _is_path(target) and target not in WEIGHTS:
             raise UnknownName("local model", target, (*WEIGHTS, "/path/file.gguf"))
         return ModelSpec("local", target, options=options)
-    if kind not in KINDS:
-        raise UnknownName("model", text, FORMS)
+    if kind not in KINDS and kind not in plugins.names():
+        raise UnknownName("model", text, (*FORMS, *(f"{name}:TARGET" for name in plugins.names())))
     if not target:
         raise UsageError(f"{kind}: needs a name after the colon; forms: {', '.join(FORMS)}")
     return ModelSpec(kind, target)
@@ -123,6 +124,9 @@ async def open_model(
             yield chat
     elif spec.kind == "script":
         yield Scripted.load(Path(spec.target))
+    elif spec.kind != "tape":
+        async with plugins.factory(spec.kind)(spec.target) as plugged:
+            yield plugged
     else:
         raise UsageError(f"{spec.kind}:{spec.target} cannot be opened as a backend; a tape is replayed by the engine")
 
