@@ -33,6 +33,7 @@ def test_a_range_of_the_task_gives_a_row_and_a_trace_each_and_a_summary(program:
     assert json.loads(result.stdout)["items"] == 3
     head, *found = lines(out)
     assert head["branchwise"] == "results"
+    assert head["about"]["versions"]["branchwise"]
     assert len(found) == 3
     assert {"id", "answer", "solved", "stop_reason", "usage", "seconds", "method", "model", "seed", "trace", "error"} <= set(found[0])
     for row in found:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from support.program import DATA, HAND, SCRIPT, Program, execute, spawn
+from support.program import DATA, HAND, SCRIPT, Program, SlowServer, execute, spawn
 
 CONTROL = {chr(code) for code in range(0x20) if chr(code) != "\n"} | {chr(code) for code in range(0x7F, 0xA0)}
 
@@ -188,3 +188,28 @@ def test_a_fault_in_a_problem_is_one_document_too(program: Program, monkeypatch:
     assert result.exit_code == 1, result.output
     assert json.loads(result.stdout)["stop_reason"] == "failed"
     assert "ZeroDivisionError" in result.stderr
+
+
+def test_a_price_is_unknown_until_it_is_given(slow: SlowServer, program: Program, tmp_path: Path) -> None:
+    slow.delay = 0.0
+    unknown = program("solve", HAND, *slow.flags, "--trace", tmp_path / "a.jsonl")
+    assert unknown.exit_code == 0, unknown.output
+    assert "unknown" in unknown.stdout
+    prices = tmp_path / "prices.json"
+    prices.write_text('{"date": "2026-01-01", "models": {"slow": {"prompt": 1000, "completion": 2000}}}')
+    flags = (*slow.flags, "--prices", prices, "--json")
+    data = json.loads(program("solve", HAND, *flags).stdout)
+    usage = data["usage"]
+    assert usage["cost_usd"] == pytest.approx((usage["prompt_tokens"] * 1000 + usage["completion_tokens"] * 2000) / 1e6)
+    capped = json.loads(program("solve", HAND, *flags, "--max-cost", "1.5").stdout)
+    assert capped["stop_reason"] == "budget:cost"
+    assert capped["usage"]["cost_usd"] <= 1.5
+
+
+def test_a_password_in_an_address_is_kept_nowhere(slow: SlowServer, program: Program, tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    model = f"{slow.url.replace('//', '//user:hunter22@')}/v1#slow"
+    result = program("solve", HAND, *SCRIPT, "--model", model, "--trace", trace)
+    assert result.exit_code == 0, result.output
+    assert "hunter22" not in result.output
+    assert "hunter22" not in trace.read_text()

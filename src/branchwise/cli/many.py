@@ -49,7 +49,7 @@ def run_many(flags: Mapping[str, Any]) -> int:
     items = items_of(flags, settings)
     _check(settings, items)
     say = _sayer(flags["quiet"])
-    with Rows(flags["out"], _compared(settings), {"versions": versions(), **about(settings)}, say) as rows:
+    with Rows(flags["out"], _compared(settings), {"versions": dict(versions()), **about(settings)}, say) as rows:
         summary, asked = asyncio.run(_run(settings, items, rows, flags, say))
     _print(summary, rows, settings, flags["as_json"])
     if asked:
