@@ -400,3 +400,9 @@ def dialect(call: Call) -> Answer:
         answer.body["usage"] |= {"prompt_tokens_details": None}
         return answer
     return ok(call, system_fingerprint=None, service_tier="default")
+
+
+@quirk
+def echo_key(call: Call) -> Answer:
+    """401 that quotes the key it was sent."""
+    return fault(401, f"Incorrect API key provided: {call.headers.get('authorization', '').removeprefix('Bearer ')}", "invalid_api_key")
