@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from branchwise import (
+    Adaptive,
+    AStar,
     Beam,
+    BestFirst,
     Chain,
     Check,
     Combine,
     DepthFirst,
+    Mcts,
     Method,
     MethodError,
     Propose,
@@ -31,6 +37,14 @@ SEARCHES = {
     "dfs": DepthFirst(depth=3, prune_at=0.01, max_steps=15),
     "chain": Chain(depth=5),
 }
+WINDOWED = {
+    "best_first": BestFirst(depth=4, prune_below=0.01, max_nodes=25),
+    "a_star": AStar(depth=3, max_nodes=20),
+    "mcts": Mcts(rollouts=12, depth=4),
+    "puct": Mcts(rollouts=12, depth=3, puct=True, backup="max"),
+    "adaptive": Adaptive(rollouts=12, depth=3),
+}
+"""Their window is part of the method; latency and `parallel` are not."""
 GENERATORS = {"sample": Sample(k=4), "propose": Propose(k=4, repeats=2), "refine": Refine(k=3)}
 EVALUATORS = {
     "none": None,
@@ -43,12 +57,14 @@ EVALUATORS = {
 QUICK = RetryPolicy(attempts=2, base=0.0, jitter=0.0)
 
 
-def methods() -> list[Method]:
+def methods(searches: dict[str, Any]) -> list[Method]:
     made = []
-    for s, search in SEARCHES.items():
+    for s, search in searches.items():
         for g, generate in GENERATORS.items():
             for e, evaluate in EVALUATORS.items():
                 for answer in (None, Sample(k=1, prompt="answer", whole=True)):
+                    if (s in WINDOWED and (answer or e not in ("value", "sum"))) or (answer and s == "beam, pruned"):
+                        continue
                     try:
                         name = f"{g} × {e} × {s}{' + answer' if answer else ''}"
                         made.append(Method(name=name, generate=generate, evaluate=evaluate, search=search, answer=answer))
@@ -65,7 +81,7 @@ async def run(toy: Toy, method: Method, *, parallel: int, jitter: int | None, se
     return snapshot(result.tree), result.stop_reason, result.answer, result.node and result.node.birth, model
 
 
-@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
+@pytest.mark.parametrize("method", methods(SEARCHES | WINDOWED), ids=lambda m: m.name)
 async def test_the_tree_depends_on_neither_latency_nor_parallelism(method: Method) -> None:
     for seed in range(2):
         toy = Toy(seed, solved=0.02 if seed % 2 else 0.0)
@@ -75,7 +91,7 @@ async def test_the_tree_depends_on_neither_latency_nor_parallelism(method: Metho
             assert again[:4] == first[:4], (method.name, seed, parallel)
 
 
-@pytest.mark.parametrize("method", methods(), ids=lambda m: m.name)
+@pytest.mark.parametrize("method", methods(SEARCHES), ids=lambda m: m.name)
 async def test_the_window_does_not_shape_beam_dfs_and_chain(method: Method) -> None:
     from dataclasses import replace
 

@@ -6,12 +6,12 @@ import asyncio
 from pathlib import Path
 
 import pytest
+
+from branchwise import METHODS, Budget, Method, Price, Stop, TapeModel, Tree, estimate, preset, read_trace, solve
 from support.models import FakeModel, silent
 from support.runs import TWICE, run
 from support.trees import snapshot
 from support.worlds import Toy
-
-from branchwise import METHODS, Budget, Method, Price, Stop, TapeModel, Tree, estimate, preset, read_trace, solve
 
 NAMES = list(METHODS)
 
@@ -41,7 +41,12 @@ async def test_one_tree_for_every_latency_and_parallelism(name: str) -> None:
 async def test_caps_hold_and_a_capped_run_is_the_same_for_every_latency(name: str) -> None:
     for seed in range(6):
         toy = Toy(seed)
-        for budget in (Budget(calls=1 + 2 * seed), Budget(tokens=600 + 700 * seed), Budget(cost=0.0004 * (1 + seed)), Budget(nodes=1 + seed)):
+        for budget in (
+            Budget(calls=1 + 2 * seed),
+            Budget(tokens=600 + 700 * seed),
+            Budget(cost=0.0004 * (1 + seed)),
+            Budget(nodes=1 + seed),
+        ):
             first, model = await run(toy, small(name), budget=budget, price=Price(0.3, 0.7), greedy=True, parallel=1, jitter=0)
             again, _ = await run(toy, small(name), budget=budget, price=Price(0.3, 0.7), greedy=True, parallel=8, jitter=seed)
             assert model.calls == first.usage.calls
@@ -96,7 +101,7 @@ async def test_a_stop_at_any_moment_leaves_nothing_behind_and_can_be_resumed(nam
     for at in (1, 3, 7):
         stop, model, trace = Stop(), FakeModel(toy.reply, jitter=at, turns=20), tmp_path / f"{at}.jsonl"
         task = asyncio.create_task(solve(toy, small(name), model, stop=stop, trace=trace, retry=TWICE))
-        while not task.done() and model.calls < at:
+        while not task.done() and model.calls < at:  # noqa: ASYNC110
             await asyncio.sleep(0)
         stop.now()
         result = await task
