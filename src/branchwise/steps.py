@@ -140,6 +140,8 @@ class Worker:
                 raise
             return Outcome(error=f"{type(error).__name__}: {error}", partial=turn.broken)
         outcome = Outcome(dropped=proposals.dropped, final=proposals.final)
+        surplus = tuple(Dropped(p.thought, f"beyond the {flight.k} asked for") for p in proposals.thoughts[flight.k :])
+        outcome.dropped = (*proposals.dropped, *surplus) if surplus else proposals.dropped
         outcome.found = self._check(flight, state, proposals.thoughts)
         if step.judge and self.method.evaluate is not None:
             await self._judge_found(outcome.found, state, label, turn)

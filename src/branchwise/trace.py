@@ -63,7 +63,11 @@ class TapedSample:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A reply of the model. Samples `first`, `first`+1 ... of the request that node, occurrence, role, digest and repeat name."""
+    """A reply of the model. Samples `first`, `first`+1 ... of the request that node, occurrence, role, digest and repeat name.
+
+    A call that failed for good, retries included, has no samples but a `fault` (the kind of error) and its `error`: an offline replay fails
+    alike, a resumed run asks again.
+    """
 
     node: str
     occurrence: int
@@ -76,6 +80,8 @@ class Call:
     system_fingerprint: str = ""
     messages: Sequence[dict[str, str]] = ()
     seconds: float = 0.0
+    fault: str = ""
+    error: str = ""
     event: str = "call"
 
 

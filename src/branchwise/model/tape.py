@@ -10,11 +10,14 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.budget import Usage
-from branchwise.errors import MissingCall, TraceError
+from branchwise.errors import ContextOverflow, MissingCall, ModelError, RateLimited, TraceError, TransientError
 from branchwise.model.base import CallId, Outcome, Reply, Request, Sample
 from branchwise.trace import Call, Event, Started, TapedSample, read_trace
 
 __all__ = ["Tape", "TapeModel"]
+
+
+_FAULTS: dict[str, type[ModelError]] = {kind.__name__: kind for kind in (TransientError, RateLimited, ContextOverflow)}
 
 
 class Tape:
@@ -23,6 +26,7 @@ class Tape:
     def __init__(self) -> None:
         self._samples: dict[tuple[CallId, int], tuple[Sample, str, str]] = {}
         self._prompts: dict[tuple[str, int, str, int], str] = {}
+        self._faults: dict[tuple[CallId, int], Call] = {}
         self.started: Started | None = None
 
     def __len__(self) -> int:
@@ -51,12 +55,19 @@ class Tape:
         """Put one call on the tape."""
         where = CallId(call.node, call.occurrence, call.role, call.digest, call.repeat)
         self._prompts[(call.node, call.occurrence, call.role, call.repeat)] = call.digest
+        if call.fault:
+            self._faults[(where, call.first)] = call
         for index, taped in enumerate(call.samples, call.first):
             self._samples.setdefault((where, index), (_sample(taped), call.model, call.system_fingerprint))
 
     def find(self, where: CallId, index: int) -> tuple[Sample, str, str] | None:
         """The sample, the model and the system fingerprint as recorded, or `None`."""
         return self._samples.get((where, index))
+
+    def fault(self, where: CallId, index: int) -> ModelError | None:
+        """The error that this call ended in, if it failed for good."""
+        call = self._faults.get((where, index))
+        return None if call is None else _FAULTS.get(call.fault, TransientError)(call.error)
 
     def missing(self, where: CallId, index: int) -> MissingCall:
         """The error that says which call the tape lacks, and whether its prompt has changed."""
@@ -96,7 +107,7 @@ class TapeModel:
         for index in range(request.first, request.first + request.n):
             found = self.tape.find(request.id, index)
             if found is None:
-                raise self.tape.missing(request.id, index)
+                raise self.tape.fault(request.id, index) or self.tape.missing(request.id, index)
             sample, model, system = found
             samples.append(sample)
         return Reply(tuple(samples), model, system)

@@ -41,6 +41,8 @@ class Beam:
     def __post_init__(self) -> None:
         if self.breadth < 1 or self.depth < 1:
             raise UsageError(f"beam needs breadth and depth of at least 1, not {self.breadth} and {self.depth}")
+        if self.select not in ("greedy", "sample"):
+            raise UsageError(f"beam selects 'greedy' or by 'sample', not {self.select!r}")
 
     mixes_groups = False
     refines = False

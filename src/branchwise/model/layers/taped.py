@@ -6,6 +6,7 @@ import time
 from dataclasses import replace
 
 from branchwise.budget import Ledger, Usage
+from branchwise.errors import ContextOverflow, ModelError, TransientError
 from branchwise.model.base import LanguageModel, Outcome, Reply, Request, Sample
 from branchwise.model.layers.metered import request_bound
 from branchwise.model.tape import Tape, taped
@@ -65,18 +66,29 @@ class Taped:
 
     async def _live(self, request: Request) -> Reply:
         started = time.monotonic()
-        reply = _whole(await self._inner.sample(request), request.n)
-        where = request.id
-        if where is not None and reply.samples:
-            messages = [{"role": m.role, "content": m.content} for m in request.messages]
-            self._recorder.write(
-                Call(
-                    where.node, where.occurrence, where.role, where.digest, where.repeat, request.first,
-                    [taped(sample) for sample in reply.samples], reply.model, reply.system_fingerprint, messages,
-                    round(time.monotonic() - started, 4),
-                )
-            )  # fmt: skip
+        try:
+            reply = _whole(await self._inner.sample(request), request.n)
+        except (TransientError, ContextOverflow) as error:
+            self._record(request, Reply(()), started, error)
+            raise
+        if reply.samples:
+            self._record(request, reply, started)
         return reply
+
+    def _record(self, request: Request, reply: Reply, started: float, error: ModelError | None = None) -> None:
+        where = request.id
+        if where is None:
+            return
+        messages = [{"role": m.role, "content": m.content} for m in request.messages]
+        samples = [taped(sample) for sample in reply.samples]
+        seconds = round(time.monotonic() - started, 4)
+        fault, why = ("", "") if error is None else (type(error).__name__, str(error))
+        self._recorder.write(
+            Call(
+                where.node, where.occurrence, where.role, where.digest, where.repeat, request.first, samples, reply.model,
+                reply.system_fingerprint, messages, seconds, fault, why,
+            )
+        )  # fmt: skip
 
 
 def _whole(reply: Reply, n: int) -> Reply:
