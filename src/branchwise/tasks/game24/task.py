@@ -168,11 +168,15 @@ def _index(left: Left, value: Fraction, other: int | None) -> int:
     raise Rejected(f"{show(value)} is not left (left: {left_text(left)})")
 
 
+_CHECKED = "a whole answer is checked by the program, so grading it by a model means nothing; use refine"
+
 GAME24 = Task(
     name="game24",
     summary="make 24 from four numbers with + - * / and parentheses, each number used exactly once",
     default_method="tot_bfs",
-    methods=("io", "cot", "cot_sc", "refine", "best_of_n", "tot_bfs", "tot_dfs"),
+    methods=("io", "cot", "cot_sc", "refine", "best_of_n", "tot_bfs", "tot_dfs", "best_first", "a_star", "mcts", "adaptive"),
+    refused={name: _CHECKED for name in ("tot_bfs_refine", "mctsr", "mctsr_4", "mctsr_8")},
+    settings={"best_first": {"k": 8, "evaluate": "value", "samples": 3, "prune_below": 0.001, "max_nodes": 60}},
     make=Game24.parse,
     load=items,
     prompts=package_prompts("branchwise.tasks.game24"),
