@@ -170,6 +170,8 @@ class Ledger:
         self.spent: Usage = Usage()
         self.by_role: dict[str, Usage] = {}
         self.reserve = Bound()
+        self.by_step: dict[int, int] | None = None
+        """Tokens charged to each step; a dict turns the counting on."""
         self._holds: dict[int, Bound] = {}
         self._flying: dict[int, Bound] = {}
         self._held = Bound()
@@ -254,7 +256,11 @@ class Ledger:
         """Record what was spent, and take it off the hold of `step`."""
         self.spent += usage
         self.by_role[role] = self.by_role.get(role, Usage()) + usage
-        if step is not None and (old := self._holds.get(step)) is not None:
+        if step is None:
+            return
+        if self.by_step is not None:
+            self.by_step[step] = self.by_step.get(step, 0) + usage.tokens
+        if (old := self._holds.get(step)) is not None:
             new = old.less(usage)
             self._holds[step] = new
             self._subtract(Bound(old.calls - new.calls, old.prompt_tokens - new.prompt_tokens, old.completion_tokens - new.completion_tokens))

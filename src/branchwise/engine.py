@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 
 from branchwise.budget import Bound, Budget, Ledger
 from branchwise.errors import BranchwiseError
 from branchwise.method import Method
 from branchwise.problem import Kind, Problem
+from branchwise.rejected import strongest_rejected, told
 from branchwise.search.base import Expand, Judge, Step
+from branchwise.shares import Shares
 from branchwise.steps import Found, InFlight, Outcome, Worker
 from branchwise.trace import Birth, Event, Expanded, Judged, Judgement, Marked, Recorder, Stopped, Warned
 from branchwise.thought.base import Evaluation
@@ -29,7 +31,9 @@ _NOTHING = Bound()
 class Run:
     """One run of one method on one problem. `loop` returns the reason why it ended; `tree` is what it found."""
 
-    def __init__(self, worker: Worker, ledger: Ledger, recorder: Recorder, seed: int) -> None:
+    def __init__(
+        self, worker: Worker, ledger: Ledger, recorder: Recorder, seed: int, limits: Mapping[tuple[str, int], int] | None = None
+    ) -> None:
         self.worker, self.ledger, self.recorder = worker, ledger, recorder
         self.method: Method = worker.method
         self.problem: Problem = worker.problem
@@ -49,6 +53,8 @@ class Run:
         self._pending: Step | None = None
         self._overfull = False
         self._answering: asyncio.Task[Outcome] | None = None
+        shared = getattr(self.method.search, "shares_tokens", False) and self.budget.tokens is not None
+        self._shares = Shares(ledger, self._node_cap, limits or {}) if shared and self._node_cap is not None else None
 
     async def loop(self) -> str:
         """Search until a reason to stop. Never raises but on cancellation; what failed is in `error` and `raised`."""
@@ -137,8 +143,12 @@ class Run:
             k = step.k or self.method.generate.k
             node = step.node
             base, node.reserved = node.reserved, node.reserved + k
+            limit = None
+            if self._shares is not None:
+                lists, places = getattr(self.method.generate, "lists", False), len(self.tree) + self._expanding
+                limit = self._shares.limit((node.label, node.issued), self._number + 1, k, lists, places)
             self._expanding += k
-            self._push(step, k, node, base)
+            self._push(step, k, node, base, limit)
             return
         evaluate, nodes = self.method.evaluate, step.nodes
         if evaluate is None:
@@ -154,10 +164,10 @@ class Run:
                 nodes = tuple(n for n in nodes[0].parent.children if n.status.kind in (Kind.OPEN, Kind.COMPLETE))
             self._push(Judge(nodes), 0, nodes[0], 0)
 
-    def _push(self, step: Step, k: int, node: Node, base: int) -> None:
+    def _push(self, step: Step, k: int, node: Node, base: int, limit: int | None = None) -> None:
         self._number += 1
-        bound = self.worker.bound(step, self.method.generate, k) if self.ledger.capped else _NOTHING
-        flight = InFlight(self._number, step, k, node.issued, base, len(self.tree.nodes), bound)
+        bound = self.worker.bound(step, self.method.generate, k, limit) if self.ledger.capped else _NOTHING
+        flight = InFlight(self._number, step, k, node.issued, base, len(self.tree.nodes), bound, limit=limit)
         self._queue.append(flight)
         self._unstarted.append(flight)
         node.issued += 1
@@ -183,6 +193,8 @@ class Run:
 
     def _commit(self, flight: InFlight, outcome: Outcome) -> str:
         """Enter a step into the tree, tell the search, and say whether the run ends."""
+        if self._shares is not None:
+            self._shares.committed(flight.number)
         event = self._event(flight, outcome)
         done = self._apply(event, outcome.found)
         self._tell(done)
@@ -261,7 +273,9 @@ class Run:
         self.ledger.closed, self.ledger.reserve = False, Bound()
         self._number += 1
         base, node.reserved = node.reserved, node.reserved + 1
-        flight = InFlight(self._number, Expand(node), 1, node.issued, base, len(self.tree.nodes), Bound(), "answer", serial=True)
+        if (noted := getattr(answer, "noted", None)) is not None:
+            answer = noted(told(strongest_rejected(self.tree, node), node))
+        flight = InFlight(self._number, Expand(node), 1, node.issued, base, len(self.tree.nodes), Bound(), "answer", answer, serial=True)
         node.issued += 1
         task = self._answering = asyncio.get_running_loop().create_task(self.worker.run(flight))
         try:

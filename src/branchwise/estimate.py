@@ -63,6 +63,7 @@ def estimate(problem: Problem, method: Method, *, budget: Budget | None = None, 
     """
     method.refuse(problem)
     budget = budget or Budget()
+    method = method.sized(budget.nodes)
     full, worst = _plan(problem, method, k, False), _plan(problem, method, k, True)
     total = worst.generate + worst.evaluate + worst.answer
     full_calls = (full.generate + full.evaluate + full.answer).calls

@@ -48,6 +48,12 @@ class Method:
         nodes = getattr(self.search, "max_nodes", None)
         return nodes if isinstance(nodes, int) else None
 
+    def sized(self, nodes: int | None) -> Method:
+        """The same with the node budget of a run in place of the search's own, where it has one: a budget may change on resume."""
+        if nodes is None or nodes == self.max_nodes or not hasattr(self.search, "max_nodes"):
+            return self
+        return dataclasses.replace(self, search=dataclasses.replace(cast(Any, self.search), max_nodes=nodes))
+
     def __post_init__(self) -> None:
         if self.window is not None and self.window < 1:
             raise UsageError(f"a window of {self.window} steps does nothing: at least 1")

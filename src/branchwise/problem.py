@@ -23,6 +23,8 @@ __all__ = [
     "is_reversible",
     "prompts",
     "read",
+    "rules",
+    "whole",
 ]
 
 State = tuple[str, ...]
@@ -68,10 +70,12 @@ class Problem(Protocol):
 
     `reversible: bool`            can a state be restored? (default true; false refuses searches that go back)
     `provable: bool`              can `status` tell a right answer from a wrong one? (default false)
-    `prompts: Mapping[str, str]`  wording by name, in place of the generic prompts
+    `prompts: Mapping[str, str]`  wording by name, in place of the generic prompts; `NAME_first` is that of NAME at the root, where it differs
     `fields(state)`               more placeholder values for prompts, `Mapping[str, str]`
     `field_bytes: int`            the most by which a field can be longer than prompt and thoughts together (default 0)
     `read(state, text)`           the canonical thought in one proposed line; raises `Rejected`
+    `whole(state, text)`          the canonical form of a reply that is a whole answer (default: as it is); raises `Rejected`
+    `rules: str`                  more that may not change when a run is resumed, such as the patterns of `status`
     """
 
     @property
@@ -125,3 +129,14 @@ def read(problem: Problem, state: State, text: str) -> str:
     """The canonical form of one proposed thought. Raises `Rejected` with the reason."""
     reader = getattr(problem, "read", None)
     return text if reader is None else cast(str, reader(state, text))
+
+
+def whole(problem: Problem, state: State, text: str) -> str:
+    """The canonical form of a whole answer (default: as it is). Raises `Rejected` with the reason."""
+    reader = getattr(problem, "whole", None)
+    return text if reader is None else cast(str, reader(state, text))
+
+
+def rules(problem: Problem) -> str:
+    """What else may not change on resume (default nothing)."""
+    return str(getattr(problem, "rules", ""))

@@ -20,7 +20,7 @@ from branchwise.model.layers.metered import Metered
 from branchwise.model.layers.retrying import Retrying, RetryPolicy
 from branchwise.model.layers.taped import Taped
 from branchwise.model.tape import Tape
-from branchwise.problem import Kind, Problem, is_provable, prompts
+from branchwise.problem import Kind, Problem, is_provable, prompts, rules
 from branchwise.result import Result, versions
 from branchwise.steps import Worker
 from branchwise.trace import Event, Recorder, Started, Stopped, is_fresh
@@ -106,6 +106,7 @@ async def solve(
 async def _solve(problem: Problem, method: Method, model: LanguageModel, settings: _Settings) -> Result:
     method.refuse(problem)
     identity = _identity(problem, method, model, settings.seed)
+    method = method.sized(settings.budget.nodes)
     ledger = Ledger(settings.budget, settings.price, recorded=getattr(model, "recorded", False))
     limited = Limited(Metered(model, ledger), settings.parallel)  # a call that still waits for its place is neither paid nor sent at the end
     notices: list[str] = []
@@ -118,7 +119,8 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
         retrying = Retrying(limited, settings.retry)
         layers = Taped(retrying, tape, recorder, ledger)
         worker = Worker(method, problem, layers, settings.seed, Tree(), settings.retry.attempts)
-        run = Run(worker, ledger, recorder, settings.seed)
+        recorded = tape if len(tape) else getattr(model, "tape", tape)
+        run = Run(worker, ledger, recorder, settings.seed, recorded.limits)
         for notice in notices:
             run.warn(notice)
         with _interruptible(run, settings):
@@ -157,7 +159,7 @@ async def _finish(run: Run, stop: str, settings: _Settings, model: LanguageModel
     node = method.pick(tree, problem)
     if method.answer is not None and stop not in ("cancelled", "failed", "budget:seconds"):
         root = tree.root if node is None else node
-        if node is None or problem.answer(node.state) is None:
+        if node is None or problem.answer(node.state) is None or getattr(method.answer, "always", False):
             written = await run.write_answer(root)
             if written is not tree.root and written.status.kind is not Kind.DEAD:
                 node = written
@@ -192,7 +194,10 @@ def _unfinished(stop: str, node: Node | None) -> bool:
 def _identity(problem: Problem, method: Method, model: LanguageModel, seed: int) -> dict[str, Any]:
     """What may not change on resume."""
     what = {"is": type(problem).__qualname__, "prompt": problem.prompt, "prompts": dict(prompts(problem))}
+    if more := rules(problem):
+        what["rules"] = more
     parts = {key: value for key, value in describe(method).items() if key != "window"}
+    parts["search"] = {key: value for key, value in parts["search"].items() if key != "max_nodes"}
     return {
         "problem": what, "method": parts, "model": model.identity, "seed": seed if abs(seed) < 1 << 63 else str(seed),
         "window": min(method.steps_in_flight, 1 << 30),

@@ -38,7 +38,11 @@ class InFlight:
     size: int
     bound: Bound
     role: str = "generate"
+    generate: Generator | None = None
+    """In place of the method's own: what writes the answer."""
     serial: bool = False
+    limit: int | None = None
+    """The most tokens of one generated reply, where the step has a share of the run's tokens."""
     task: asyncio.Task[Outcome] | None = None
 
 
@@ -96,14 +100,16 @@ class Worker:
         self.keys: dict[Hashable, Node] = {problem.key(()): tree.root}
         self._prompt_bytes = len(problem.prompt.encode("utf-8", "replace"))
 
-    def bound(self, step: Step, generate: Generator, k: int) -> Bound:
-        """The most that a step can spend, retries included."""
+    def bound(self, step: Step, generate: Generator, k: int, limit: int | None = None) -> Bound:
+        """The most that a step can spend, retries included; `limit` is the most tokens of one generated reply."""
         evaluate, problem = self.method.evaluate, self.problem
         if isinstance(step, Judge):
             size = Size(self._prompt_bytes, max(node.size for node in step.nodes))
             return evaluate.bound(problem, size, len(step.nodes)) * self.attempts if evaluate else Bound()
         size = Size(self._prompt_bytes, step.node.size)
         total = generate.bound(problem, size, k)
+        if limit is not None:
+            total = Bound(total.calls, total.prompt_tokens, min(total.completion_tokens, total.calls * limit))
         if step.judge and evaluate is not None:
             total += evaluate.bound(problem, size.deeper(generate.thought_bytes), k)
         return total * self.attempts
@@ -122,17 +128,17 @@ class Worker:
             return await self._judge(flight, step, turn)
         return await self._expand(flight, step, turn)
 
-    def _view(self, turn: Turn, label: str, occurrence: int, role: str | None = None) -> Seeded:
-        return Seeded(self.model, self.seed, turn, label, occurrence, role)
+    def _view(self, turn: Turn, label: str, occurrence: int, role: str | None = None, limit: int | None = None) -> Seeded:
+        return Seeded(self.model, self.seed, turn, label, occurrence, role, limit)
 
     async def _expand(self, flight: InFlight, step: Expand, turn: Turn) -> Outcome:
         node = step.node
         state, label = node.state, node.label
-        generate = self.method.answer if flight.role == "answer" else self.method.generate
-        assert generate is not None
+        generate = flight.generate or self.method.generate
         role = "answer" if flight.role == "answer" else None
         try:
-            proposals = await generate(self._view(turn, label, flight.occurrence, role), self.problem, state, flight.k)
+            view = self._view(turn, label, flight.occurrence, role, flight.limit)
+            proposals = await generate(view, self.problem, state, flight.k)
         except OutOfBudget as stop:
             return Outcome(partial=stop.limit)
         except ModelError as error:

@@ -82,6 +82,8 @@ class Call:
     seconds: float = 0.0
     fault: str = ""
     error: str = ""
+    limit: int = 0
+    """The most tokens of one reply that were asked for; 0 where that was not recorded."""
     event: str = "call"
 
 

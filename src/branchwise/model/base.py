@@ -70,6 +70,8 @@ class Request:
     id: CallId | None = None
     step: int | None = None
     """The engine's step that this request belongs to, for the accounts."""
+    free: bool = False
+    """Nobody is paid for the reply (a person gives it): no budget stands in its way."""
 
 
 @dataclass(frozen=True, slots=True)

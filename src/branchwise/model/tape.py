@@ -26,6 +26,8 @@ class Tape:
     def __init__(self) -> None:
         self._samples: dict[tuple[CallId, int], tuple[Sample, str, str]] = {}
         self._prompts: dict[tuple[str, int, str, int], str] = {}
+        self.limits: dict[tuple[str, int], int] = {}
+        """Tokens of a reply that a generating step (node, occurrence) was held to: it must ask alike when it is replayed."""
         self._faults: dict[tuple[CallId, int], Call] = {}
         self.started: Started | None = None
 
@@ -55,6 +57,8 @@ class Tape:
         """Put one call on the tape."""
         where = CallId(call.node, call.occurrence, call.role, call.digest, call.repeat)
         self._prompts[(call.node, call.occurrence, call.role, call.repeat)] = call.digest
+        if call.role == "generate" and call.limit:
+            self.limits.setdefault((call.node, call.occurrence), call.limit)
         if call.fault:
             self._faults[(where, call.first)] = call
         for index, taped in enumerate(call.samples, call.first):

@@ -46,6 +46,7 @@ class BestFirst:
     goes_back = True
     mixes_groups = False
     refines = False
+    shares_tokens = True
 
     @property
     def window(self) -> int:

@@ -53,5 +53,5 @@ def ask_bound(problem: Problem, name: str, size: Size, n: int, sampling: Samplin
 
     `choices` states are listed in it, and `extra` bytes of other model text.
     """
-    prompt = prompt_for(problem, name).tokens(problem, size, choices) + extra
+    prompt = prompt_for(problem, name, first=size.state == 0).tokens(problem, size, choices) + extra
     return Bound(n, n * prompt, n * sampling.max_tokens)

@@ -16,7 +16,7 @@ from branchwise.thought.base import Size
 
 __all__ = ["MESSAGE_BYTES", "PLACEHOLDERS", "Prompt", "load_folder", "prompt_for"]
 
-PLACEHOLDERS = frozenset({"prompt", "thoughts", "last", "k", "choices", "critique"})
+PLACEHOLDERS = frozenset({"prompt", "thoughts", "last", "k", "choices", "critique", "rejected"})
 """What every prompt may name; a task declares more by its `fields`."""
 
 MESSAGE_BYTES = 64
@@ -64,7 +64,7 @@ class Prompt:
     def tokens(self, problem: Problem, size: Size, choices: int = 0) -> int:
         """An upper bound for the prompt's tokens on a state of `size`: no tokeniser makes more tokens than there are bytes.
 
-        A critique is not counted: who writes it knows how long it can be.
+        A critique, and what is told of rejected branches, are not counted: who writes them knows how long they can be.
         """
         total = len(self.system.encode()) + len(self.text.encode()) + 2 * MESSAGE_BYTES
         for mark in _MARK.findall(self.system + self.text):
@@ -74,7 +74,7 @@ class Prompt:
                 total += 8
             elif mark in ("thoughts", "last"):
                 total += size.state
-            elif mark == "critique":
+            elif mark in ("critique", "rejected"):
                 continue
             elif mark == "choices":
                 total += choices * (size.state + 32)
@@ -96,9 +96,11 @@ def _generic(name: str) -> str:
         raise PromptError(f"there is no prompt {name!r}: the task does not have it, and it is not one of the generic ones") from None
 
 
-def prompt_for(problem: Problem, name: str, state: State = ()) -> Prompt:
-    """The problem's own wording of `name`, else the generic one."""
-    own = prompts(problem).get(name)
+def prompt_for(problem: Problem, name: str, state: State = (), first: bool | None = None) -> Prompt:
+    """The problem's own wording of `name` (at the root, or where `first` says so, that of `name_first` if it has one), else the generic one."""
+    texts = prompts(problem)
+    at_root = f"{name}_first" in texts and (not state if first is None else first)
+    own = texts.get(f"{name}_first" if at_root else name)
     text = _generic(name) if own is None else own
     return _parsed(name, text, frozenset(fields(problem, state)))
 

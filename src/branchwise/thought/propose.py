@@ -36,6 +36,8 @@ class Propose:
     """A longer line is no thought; bytes."""
     sampling: Sampling = Sampling(max_tokens=512)
 
+    lists = True
+
     def __post_init__(self) -> None:
         if self.k < 1 or self.repeats < 1:
             raise UsageError(f"propose needs k and repeats of at least 1, not {self.k} and {self.repeats}")

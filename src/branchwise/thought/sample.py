@@ -9,24 +9,49 @@ from dataclasses import dataclass
 
 from branchwise.budget import Bound
 from branchwise.errors import UsageError
-from branchwise.model.base import LanguageModel, Sample as Reply
-from branchwise.problem import Problem, Rejected, State, read
+from branchwise.model.base import LanguageModel, Reply, Sample as Said
+from branchwise.problem import Problem, Rejected, State, read, whole
 from branchwise.thought.asking import BYTES_PER_TOKEN, Sampling, ask, ask_bound, render
 from branchwise.thought.base import Dropped, Proposal, Proposals, Size
 
-__all__ = ["Sample", "unusable"]
+__all__ = ["Sample", "read_samples", "thought_of", "unusable"]
 
 
-def unusable(sample: Reply) -> Dropped:
+def thought_of(problem: Problem, state: State, text: str, is_whole: bool, longest: int) -> Proposal | Dropped:
+    """The thought in one reply, canonical, or why it is none; `longest` in bytes."""
+    try:
+        thought = whole(problem, state, text) if is_whole else read(problem, state, text)
+    except Rejected as reason:
+        return Dropped(text[:200], str(reason))
+    too_long = len(thought.encode("utf-8", "replace")) > longest
+    return Dropped(thought[:200], f"longer than {longest} bytes") if too_long else Proposal(thought)
+
+
+def unusable(sample: Said) -> Dropped:
     """A sample without content, as a dropped proposal with its outcome for a reason."""
     return Dropped(sample.text[:200], f"reply {sample.outcome.value}{': ' + sample.error if sample.error else ''}")
+
+
+def read_samples(reply: Reply, problem: Problem, state: State, is_whole: bool, longest: int) -> Proposals:
+    """A thought from each sample of `reply`, in order, and what is none."""
+    thoughts: list[Proposal] = []
+    dropped: list[Dropped] = []
+    for sample in reply.samples:
+        text = sample.text.strip()
+        found = thought_of(problem, state, text, is_whole, longest) if sample.usable else unusable(sample)
+        if isinstance(found, Proposal):
+            thoughts.append(found)
+        else:
+            dropped.append(found)
+    return Proposals(tuple(thoughts), tuple(dropped))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Sample:
     """One request for `k` samples; each reply's content is one thought.
 
-    `whole` takes the content as it is (a whole answer, a passage); otherwise the problem's `read` makes it canonical or rejects it.
+    `whole` says that it is a whole answer, or a passage, and takes it as it is unless the problem has its own `whole`; otherwise the problem's
+    `read` makes it canonical or rejects it.
     """
 
     k: int = 5
@@ -47,22 +72,7 @@ class Sample:
     async def __call__(self, model: LanguageModel, problem: Problem, state: State, k: int) -> Proposals:
         """Up to `k` thoughts, in the order of the samples."""
         reply = await ask(model, render(problem, self.prompt, state, {"k": str(k)}), k, "generate", self.sampling)
-        thoughts: list[Proposal] = []
-        dropped: list[Dropped] = []
-        for sample in reply.samples:
-            text = sample.text.strip()
-            if not sample.usable:
-                dropped.append(unusable(sample))
-            elif len(text.encode("utf-8", "replace")) > self.thought_bytes:
-                dropped.append(Dropped(text[:200], f"longer than {self.thought_bytes} bytes"))
-            elif self.whole:
-                thoughts.append(Proposal(text))
-            else:
-                try:
-                    thoughts.append(Proposal(read(problem, state, text)))
-                except Rejected as reason:
-                    dropped.append(Dropped(text[:200], str(reason)))
-        return Proposals(tuple(thoughts), tuple(dropped))
+        return read_samples(reply, problem, state, self.whole, self.thought_bytes)
 
     def bound(self, problem: Problem, size: Size, k: int) -> Bound:
         """k calls."""

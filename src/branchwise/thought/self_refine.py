@@ -14,7 +14,7 @@ from branchwise.model.base import LanguageModel
 from branchwise.problem import Problem, State
 from branchwise.thought.asking import BYTES_PER_TOKEN, Sampling, ask, ask_bound, render
 from branchwise.thought.base import Dropped, Proposal, Proposals, Size
-from branchwise.thought.sample import Sample, unusable
+from branchwise.thought.sample import Sample, thought_of, unusable
 
 __all__ = ["DUMMY", "SelfRefine"]
 
@@ -75,10 +75,7 @@ class SelfRefine:
         reply = await ask(model, render(problem, self.rewrite, state, {"critique": critique}), 1, "generate", self.sampling)
         if not reply.samples or not reply.samples[0].usable:
             return unusable(reply.samples[0]) if reply.samples else Dropped("", "no rewrite came")
-        text = reply.samples[0].text.strip()
-        if len(text.encode("utf-8", "replace")) > self.thought_bytes:
-            return Dropped(text[:200], f"longer than {self.thought_bytes} bytes")
-        return Proposal(text)
+        return thought_of(problem, state, reply.samples[0].text.strip(), True, self.thought_bytes)
 
     def bound(self, problem: Problem, size: Size, k: int) -> Bound:
         """One call for the roots; two a rewrite."""

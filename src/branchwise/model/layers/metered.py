@@ -14,14 +14,15 @@ __all__ = ["Metered", "request_bound"]
 MESSAGE_TOKENS = 64
 """What a chat template can add to one message: an upper bound for the templates that we know."""
 
+_NOTHING = Bound()
+
 
 def request_bound(request: Request) -> Bound:
     """The most that one attempt can spend: a prompt has no more tokens than bytes; backends may count it once a sample."""
+    if request.free:
+        return _NOTHING
     prompt = sum(len(m.content.encode("utf-8", "replace")) + MESSAGE_TOKENS for m in request.messages)
     return Bound(request.n, prompt * request.n, request.max_tokens * request.n)
-
-
-_NOTHING = Bound()
 
 
 class Metered:
@@ -50,7 +51,8 @@ class Metered:
         except (ModelError, asyncio.CancelledError) as error:
             if isinstance(error, MissingCall):
                 raise
-            ledger.charge(request.step, request.role, ledger.priced(Usage(calls=request.n, requests=1), request.role))
+            failed = Usage() if request.free else Usage(calls=request.n, requests=1)
+            ledger.charge(request.step, request.role, ledger.priced(failed, request.role))
             raise
         finally:
             ledger.landed(request.step, bound)

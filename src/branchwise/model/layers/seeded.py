@@ -34,11 +34,14 @@ def derive_seed(run: int, where: CallId, sample: int) -> int:
 
 
 class Seeded:
-    """The outermost layer: `node` and `occurrence` say where in the tree the step stands. `role` overrides that of the requests."""
+    """The outermost layer: `node` and `occurrence` say where in the tree the step stands. `role` overrides that of the requests.
 
-    def __init__(self, inner: LanguageModel, seed: int, turn: Turn, node: str, occurrence: int, role: str | None = None) -> None:
+    `limit` is the most tokens of one reply, where a step has a share of the run's tokens.
+    """
+
+    def __init__(self, inner: LanguageModel, seed: int, turn: Turn, node: str, occurrence: int, role: str | None = None, limit: int | None = None) -> None:
         self._inner, self._seed, self._turn = inner, seed, turn
-        self._node, self._occurrence, self._role = node, occurrence, role
+        self._node, self._occurrence, self._role, self._limit = node, occurrence, role, limit
         self._repeats: dict[tuple[str, str], int] = {}
 
     @property
@@ -54,6 +57,8 @@ class Seeded:
     async def sample(self, request: Request) -> Reply:
         """`request.n` samples, fewer (`missing`) where the budget ends among them. Raises `OutOfBudget` when there is none."""
         role = self._role or request.role
+        if self._limit is not None and request.max_tokens > self._limit:
+            request = replace(request, max_tokens=self._limit)
         digest = fingerprint(request)
         repeat = self._repeats.get((role, digest), 0)
         self._repeats[(role, digest)] = repeat + 1
@@ -61,7 +66,7 @@ class Seeded:
         seeds = tuple(derive_seed(self._seed, where, request.first + i) for i in range(request.n))
         placed = Request(
             request.messages, request.n, role, request.temperature, request.max_tokens, request.stop, request.schema, request.choices,
-            request.logprobs, seeds, request.first, where, self._turn.step,
+            request.logprobs, seeds, request.first, where, self._turn.step, request.free,
         )  # fmt: skip
         if self._turn.broken:
             raise OutOfBudget(self._turn.broken)

@@ -87,6 +87,7 @@ class Taped:
             Call(
                 where.node, where.occurrence, where.role, where.digest, where.repeat, request.first, samples, reply.model,
                 reply.system_fingerprint, messages, seconds, fault, why,
+                request.max_tokens,
             )
         )  # fmt: skip
 
