@@ -8,15 +8,21 @@ import hashlib
 import importlib
 import os
 import secrets as random_secrets
+import shutil
+from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import openai
 
 from branchwise.errors import ModelError, PermanentError, UsageError, WeightsError
 from branchwise.model.abilities import Abilities
 from branchwise.model.base import Reply, Request
 from branchwise.model.openai_http import OpenAIChat
+from branchwise.model.parts import joined, part
 from branchwise.model.secrets import Secret
+from branchwise.model.slots import SlotBook, group_of, scratch
 
 __all__ = ["Local", "LocalSettings"]
 
@@ -62,6 +68,9 @@ class Local:
         self._digest, self._reasons = digest, reasons
         self._server: Any = None
         self._chat: OpenAIChat | None = None
+        self._book: SlotBook | None = None
+        self._http: Any = None
+        self._scratch: Path | None = None
 
     @property
     def name(self) -> str:
@@ -89,7 +98,9 @@ class Local:
         engine = _engine()
         self._settings = replace(self._settings, threads=self._settings.threads or _cores())
         key = Secret(random_secrets.token_urlsafe(24))
+        self._scratch = scratch()
         params = _params(engine, self._path, self._settings, key, self._name)
+        params.slot_save_path = f"{self._scratch}/"
         start = asyncio.ensure_future(asyncio.to_thread(engine.Server, params))
         try:
             self._server = await asyncio.shield(start)
@@ -99,6 +110,7 @@ class Local:
             await self.aclose()
             raise
         except Exception as error:
+            await self.aclose()
             raise PermanentError(f"{self._name}: the engine cannot load {self._path} ({error}); is there enough memory?") from None
         self._chat = OpenAIChat(
             self._name,
@@ -106,10 +118,12 @@ class Local:
             key=key,
             name=self._name,
             timeout=3600.0,
-            abilities=Abilities(self._name, max_n=self._settings.slots, reasons=self._reasons, choice_mode="grammar"),
-            stream=True,
+            abilities=Abilities(self._name, max_n=1, reasons=self._reasons, choice_mode="grammar"),
             context_note=context_note(self._settings),
         )
+        headers = {"Authorization": f"Bearer {key.reveal()}"}
+        self._http = openai.DefaultAsyncHttpxClient(base_url=self.address, headers=headers, trust_env=False)
+        self._book = SlotBook(self._settings.slots, self._http, self._scratch)
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -118,17 +132,47 @@ class Local:
     async def aclose(self) -> None:
         """Stop the engine; calls in flight are broken off. May be called twice."""
         chat, self._chat = self._chat, None
+        http, self._http, self._book = self._http, None, None
         if chat is not None:
             await chat.aclose()
+        if http is not None:
+            await http.aclose()
         server, self._server = self._server, None
         if server is not None:
             await asyncio.shield(asyncio.to_thread(_stop, [server]))
+        if self._scratch is not None:
+            shutil.rmtree(self._scratch, ignore_errors=True)
 
     async def sample(self, request: Request) -> Reply:
-        """`request.n` samples. The engine draws sample i of a request with its first seed + i."""
-        if self._chat is None:
+        """`request.n` samples, each drawn by itself with its own seed."""
+        return joined(await asyncio.gather(*(_caught(self._one(part(request, i, 1))) for i in range(request.n))), request.n)
+
+    async def _one(self, request: Request) -> Reply:
+        """One sample, in a slot that holds the beginning of its prompt where an earlier one began alike."""
+        chat, book = self._chat, self._book
+        if chat is None or book is None:
             raise ModelError(f"{self._name} does not run; use it inside `async with`")
-        return await self._chat.sample(request)
+        group = group_of(request)
+        first = await book.is_first(group)
+        good = False
+        try:
+            async with book.slot(group) as slot:
+                reply = await chat.sample(request, {"id_slot": slot})
+                if first:
+                    await book.saved(group, slot)
+                good = True
+                return reply
+        finally:
+            if first and not good:
+                await book.saved(group, None)
+
+
+async def _caught(asked: Awaitable[Reply]) -> Reply | ModelError:
+    """A failure as a value, so that it does not cancel its siblings, which are paid for."""
+    try:
+        return await asked
+    except ModelError as error:
+        return error
 
 
 def _cores() -> int:
@@ -156,7 +200,7 @@ def _params(engine: Any, path: Path, settings: LocalSettings, key: Secret, name:
     params.n_parallel, params.n_ctx = settings.slots, settings.total
     params.kv_unified = False
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = settings.threads
-    params.cache_prompt = True
+    params.cache_prompt, params.cache_ram_mib = True, 0  # states are kept by slots.py
     params.endpoint_metrics, params.ui, params.warmup = True, False, False
     params.verbosity = 3 if settings.log else 0
     return params

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -86,32 +86,35 @@ class OpenAIChat:
         """Close the connections."""
         await self._client.close()
 
-    async def sample(self, request: Request) -> Reply:
-        """`request.n` samples, or fewer with `missing` set where the server gives fewer. Raises `ModelError` and its kinds only."""
+    async def sample(self, request: Request, extra: dict[str, Any] | None = None) -> Reply:
+        """`request.n` samples, or fewer with `missing` set where the server gives fewer. Raises `ModelError` and its kinds only.
+
+        `extra` goes into this request's body.
+        """
         if request.logprobs and self.abilities.logprobs is False:
             raise self._no_logprobs()
         width = self.abilities.max_n or request.n
         if request.n > width:
-            return await self._split(request, width)
+            return await self._split(request, width, extra)
         try:
-            return await self._ask(request)
+            return await self._ask(request, extra)
         except _TooMany:
-            return await self._split(request, self.abilities.max_n or 1)
+            return await self._split(request, self.abilities.max_n or 1, extra)
 
-    async def _split(self, request: Request, width: int) -> Reply:
+    async def _split(self, request: Request, width: int, extra: dict[str, Any] | None) -> Reply:
         parts = [part(request, at, min(width, request.n - at)) for at in range(0, request.n, width)]
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_caught(self.sample, p)) for p in parts]
+            tasks = [group.create_task(_caught(self.sample(p, extra))) for p in parts]
         results = [t.result() for t in tasks]
         lost = [p for p, r in zip(parts, results, strict=True) if isinstance(r, ModelError)]
         return joined(results, request.n, Usage(calls=sum(p.n for p in lost), requests=len(lost)) if lost else None)
 
-    async def _ask(self, request: Request) -> Reply:
+    async def _ask(self, request: Request, extra: dict[str, Any] | None) -> Reply:
         """One request, in as many shapes as it takes until the server does not refuse it."""
         able = self.abilities
         for refusals in range(MOST_SHAPES):
             modes = able.schema_mode, able.choice_mode
-            body = able.shape(self._body(request))
+            body = able.shape(self._body(request, extra))
             try:
                 reply = read_reply(await self._send(body), request, self._name)
             except Exception as error:
@@ -184,7 +187,7 @@ class OpenAIChat:
         async with streaming as response:
             return await collect(response.iter_lines(), self._name)
 
-    def _body(self, request: Request) -> dict[str, Any]:
+    def _body(self, request: Request, extra: dict[str, Any] | None) -> dict[str, Any]:
         """The arguments of one chat completion. Stops are sent only to a backend known not to reason: others apply them there too."""
         body: dict[str, Any] = {
             "model": self._model,
@@ -193,8 +196,8 @@ class OpenAIChat:
             "max_tokens": request.max_tokens,
             "extra_headers": self._headers,
         }
-        if self._extra:
-            body["extra_body"] = dict(self._extra)
+        if self._extra or extra:
+            body["extra_body"] = {**self._extra, **(extra or {})}
         if request.n > 1:
             body["n"] = request.n
         if request.stop and self.abilities.reasons is False:
@@ -263,10 +266,9 @@ def _basic(user: tuple[str, str]) -> str:
     return "Basic " + base64.b64encode(":".join(map(unquote, user)).encode()).decode()
 
 
-async def _caught(ask: Callable[[Request], Any], request: Request) -> Reply | ModelError:
+async def _caught(asked: Awaitable[Reply]) -> Reply | ModelError:
     """A failure as a value, so that it does not cancel its siblings, which are paid for."""
     try:
-        reply: Reply = await ask(request)
-        return reply
+        return await asked
     except ModelError as error:
         return error
