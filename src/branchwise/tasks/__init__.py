@@ -3,10 +3,11 @@
 from branchwise.errors import UnknownName
 from branchwise.tasks.base import Item, Task, select
 from branchwise.tasks.game24.task import GAME24
+from branchwise.tasks.open.task import OPEN_TASK
 
 __all__ = ["TASKS", "Item", "Task", "select", "task"]
 
-TASKS: dict[str, Task] = {found.name: found for found in (GAME24,)}
+TASKS: dict[str, Task] = {found.name: found for found in (GAME24, OPEN_TASK)}
 
 
 def task(name: str) -> Task:

@@ -27,6 +27,10 @@ class Item:
     rank: int | None = None
 
 
+def _as_it_is(method: Method, settings: Mapping[str, Any]) -> Method:
+    return method
+
+
 @dataclass(frozen=True, kw_only=True)
 class Task:
     """A kind of problem. Holds no answers: only the bench can reach those."""
@@ -50,6 +54,11 @@ class Task:
     sampling: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """`role` or `method/role` (roles generate, evaluate, answer) to sampling settings that differ here; the longer name wins."""
 
+    adapt: Callable[[Method, Mapping[str, Any]], Method] = _as_it_is
+    """The last word on a method, given the settings that the user chose: other parts than the preset's."""
+    material: Callable[[str, str], str] | None = None
+    """An input with material to read for it; `None` where that makes no sense."""
+
     def problem(self, text: str, prompts: Mapping[str, str] | None = None) -> Problem:
         """The problem that `text` states. `prompts` replace the task's own wording by name. Raises `UsageError`."""
         for name in prompts or {}:
@@ -64,7 +73,7 @@ class Task:
     def method(self, name: str | None = None, settings: Mapping[str, Any] | None = None) -> Method:
         """A method by name (`None`: the task's default) with the task's own settings, `settings` on top. Raises `UsageError`."""
         name = self.check_method((name or self.default_method).lower())
-        method = preset(name).build(name, {**self.settings.get(name, {}), **(settings or {})})
+        method = self.adapt(preset(name).build(name, {**self.settings.get(name, {}), **(settings or {})}), settings or {})
         generate = with_sampling(method.generate, **self._sampling(name, "generate"))
         evaluate = with_sampling(method.evaluate, **self._sampling(name, "evaluate"))
         answer = with_sampling(method.answer, **self._sampling(name, "answer"))
