@@ -1,11 +1,12 @@
 """What may succeed is tried again within the deadline; what cannot is not (cases 61, 72, 73)."""
 
 from collections.abc import Callable
+from random import Random
 
 import pytest
 
 from branchwise.errors import ContextOverflow, ModelError, PermanentError, RateLimited, TransientError, UsageError
-from branchwise.model.base import CallId, Message, Reply, Request
+from branchwise.model.base import CallId, Message, Outcome, Reply, Request, Sample
 from branchwise.model.layers.retrying import Retrying, RetryPolicy
 from branchwise.model.scripted import Scripted
 
@@ -102,3 +103,35 @@ def test_name_and_identity_are_those_of_the_model() -> None:
 def test_policies_are_checked(bad: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="retry policy"):
         RetryPolicy(**bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 4])
+@pytest.mark.parametrize("n", [1, 3, 5])
+@pytest.mark.parametrize("seed", range(12))
+async def test_no_more_samples_are_drawn_than_the_bound_allows(attempts: int, n: int, seed: int) -> None:
+    """Whatever mix of failures, short and unfit replies: at most attempts x n, and every sample that came is kept."""
+    random, drawn = Random(seed), 0
+
+    class Moody:
+        name = identity = "moody"
+
+        async def sample(self, request: Request) -> Reply:
+            nonlocal drawn
+            drawn += request.n
+            if random.random() < 0.4:
+                raise TransientError("down")
+            got = random.randint(1, request.n)
+            outcomes = [random.choice((Outcome.OK, Outcome.INVALID)) for _ in range(got)]
+            return Reply(tuple(Sample("x", o) for o in outcomes), missing=request.n - got)
+
+    clock = Clock()
+    request = Request(REQUEST.messages, n=n, choices=("x",), seeds=tuple(range(n)))
+    model = Retrying(Moody(), RetryPolicy(attempts=attempts), sleep=clock.sleep, clock=lambda: clock.now)
+    try:
+        reply = await model.sample(request)
+    except TransientError:
+        assert drawn == attempts * n
+        return
+    assert 1 <= len(reply.samples) <= n
+    assert reply.missing == n - len(reply.samples)
+    assert drawn <= attempts * n

@@ -43,7 +43,8 @@ class Abilities:
 
     def shape(self, body: dict[str, Any]) -> dict[str, Any]:
         """`body` with the names that this backend knows, and without what it refuses."""
-        return {self.renamed.get(k, k): v for k, v in body.items() if k not in self.dropped}
+        named = {self.renamed.get(k, k): v for k, v in body.items()}
+        return {k: v for k, v in named.items() if k not in self.dropped}
 
     def note(self, text: str) -> None:
         """Tell the user something once."""

@@ -1,7 +1,7 @@
 """Who works in which slot of the local engine, so that a shared beginning of prompts is computed once. Knows no request's meaning.
 
-The first of a group (prompts that begin alike) runs alone; its slot is saved, and restored into whichever slot a later one gets: milliseconds
-instead of seconds. Without this each slot would compute the beginning anew.
+The first of a group (prompts that begin alike) runs alone; its slot is saved, and restored into whichever slot a later one gets, which
+takes milliseconds instead of seconds. Without this each slot would compute the beginning anew.
 """
 
 from __future__ import annotations
