@@ -19,8 +19,8 @@ from branchwise.rejected import strongest_rejected, told
 from branchwise.search.base import Expand, Judge, Step
 from branchwise.shares import Shares
 from branchwise.steps import Found, InFlight, Outcome, Worker
-from branchwise.trace import Birth, Event, Expanded, Judged, Judgement, Marked, Recorder, Stopped, Warned
 from branchwise.thought.base import Evaluation
+from branchwise.trace import Birth, Event, Expanded, Judged, Judgement, Marked, Recorder, Stopped, Warned
 from branchwise.tree import Done, Node, Tree
 
 __all__ = ["Run"]

@@ -21,12 +21,14 @@ from branchwise.search.pick import PICKS, best_path, deepest, last, majority
 from branchwise.search.self_refine import SelfRefineSearch
 from branchwise.search.then_refine import ThenRefine
 from branchwise.search.uct import Mcts
+from branchwise.thought.ask import Ask
 from branchwise.thought.base import Evaluator
 from branchwise.thought.check import Check
 from branchwise.thought.heuristic import Heuristic
 from branchwise.thought.likelihood import Likelihood
 from branchwise.thought.propose import Propose
 from branchwise.thought.refine import Refine
+from branchwise.thought.reward_model import RewardModel
 from branchwise.thought.sample import Sample
 from branchwise.thought.score import Score
 from branchwise.thought.self_refine import SelfRefine
@@ -189,6 +191,8 @@ EVALUATORS: Mapping[str, Callable[[int], Evaluator]] = {
     "heuristic": lambda samples: Heuristic(),
     "likelihood": lambda samples: Likelihood(),
     "check": lambda samples: Check(),
+    "ask": lambda samples: Ask(),
+    "reward": lambda samples: RewardModel(),
 }
 """Evaluators by name, made for a number of samples (votes)."""
 

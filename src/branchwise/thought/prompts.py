@@ -97,7 +97,7 @@ def _generic(name: str) -> str:
 
 
 def prompt_for(problem: Problem, name: str, state: State = (), first: bool | None = None) -> Prompt:
-    """The problem's own wording of `name` (at the root, or where `first` says so, that of `name_first` if it has one), else the generic one."""
+    """The problem's own wording of `name`, else the generic one; at the root (or where `first` says so) its `name_first`, if it has one."""
     texts = prompts(problem)
     at_root = f"{name}_first" in texts and (not state if first is None else first)
     own = texts.get(f"{name}_first" if at_root else name)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 from branchwise.budget import Bound
 from branchwise.errors import UsageError
-from branchwise.model.base import LanguageModel, Reply, Sample as Said
+from branchwise.model.base import LanguageModel, Reply
+from branchwise.model.base import Sample as Said
 from branchwise.problem import Problem, Rejected, State, read, whole
 from branchwise.thought.asking import BYTES_PER_TOKEN, Sampling, ask, ask_bound, render
 from branchwise.thought.base import Dropped, Proposal, Proposals, Size
@@ -50,8 +51,8 @@ def read_samples(reply: Reply, problem: Problem, state: State, is_whole: bool, l
 class Sample:
     """One request for `k` samples; each reply's content is one thought.
 
-    `whole` says that it is a whole answer, or a passage, and takes it as it is unless the problem has its own `whole`; otherwise the problem's
-    `read` makes it canonical or rejects it.
+    `whole` says that it is a whole answer, or a passage: it is taken as it is, unless the problem has its own `whole`. Otherwise the
+    problem's `read` makes it canonical or rejects it.
     """
 
     k: int = 5
