@@ -91,7 +91,7 @@ def test_every_setting_is_part_of_the_key(change: dict[str, Any]) -> None:
 def test_all_fields_of_a_request_are_accounted_for() -> None:
     """A new field must be put into the key, or here among those that do not shape a reply."""
     shaping = {name for change in CHANGES for name in change}
-    assert set(Request.__dataclass_fields__) == shaping | {"n", "role", "id", "step"}
+    assert set(Request.__dataclass_fields__) == shaping | {"n", "role", "id", "step", "free"}
 
 
 def test_the_backend_is_part_of_the_key_and_the_role_is_not() -> None:
@@ -127,6 +127,13 @@ async def test_modes(cache: ReplyCache, ask: Ask) -> None:
         assert model.calls == calls
     with pytest.raises(UsageError):
         Cached(model, cache, "maybe")  # type: ignore[arg-type]
+
+
+async def test_what_a_person_says_is_not_kept(cache: ReplyCache, ask: Ask) -> None:
+    model = counting()
+    for _ in range(2):
+        await Cached(model, cache).sample(ask(free=True))
+    assert model.calls == 2
 
 
 def test_the_file_is_private(cache: ReplyCache) -> None:

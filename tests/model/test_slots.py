@@ -108,6 +108,14 @@ async def test_an_engine_that_cannot_save_costs_only_time(tmp_path: Path) -> Non
     assert len(engine.done) == 1
 
 
+async def test_nobody_waits_long_for_a_first_with_a_long_reply(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("branchwise.model.slots.MOST_SECONDS", 0.002)
+    log: list[tuple[str, int]] = []
+    book = SlotBook(2, Engine(), tmp_path)
+    await asyncio.gather(*(one(book, "g", log) for _ in range(2)))
+    assert log == [("first", 0), ("later", 1)]
+
+
 async def test_few_states_are_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("branchwise.model.slots.MOST_GROUPS", 2)
     book, log = SlotBook(1, Engine(), tmp_path), []

@@ -26,6 +26,8 @@ __all__ = ["SlotBook", "group_of"]
 LOG = logging.getLogger("branchwise.model")
 SHARED_BYTES = 400
 """Prompts that are equal this far are a group; shorter ones gain nothing."""
+MOST_SECONDS = 30.0
+"""How long the others of a group wait for its first."""
 PREFIX = "branchwise-slots-"
 MOST_GROUPS = 16
 """Saved states kept: one takes some 30 KB a token of the 1.5 B model."""
@@ -57,7 +59,10 @@ class SlotBook:
                 self._groups[group] = asyncio.get_running_loop().create_future()
                 return True
             self._groups.move_to_end(group)
-            if await asyncio.shield(known):
+            try:
+                if await asyncio.wait_for(asyncio.shield(known), MOST_SECONDS):
+                    return False
+            except TimeoutError:  # a long reply: computing the beginning anew is better than standing idle
                 return False
             if self._groups.get(group) is known:  # the first one failed: another takes its place
                 del self._groups[group]
