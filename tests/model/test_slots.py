@@ -87,8 +87,10 @@ async def test_no_slot_is_used_twice_at_once(tmp_path: Path) -> None:
         async with book.slot("") as slot:
             assert slot not in busy
             busy.add(slot)
-            await asyncio.sleep(0.001 * (i % 3))
-            busy.remove(slot)
+            try:
+                await asyncio.sleep(0.001 * (i % 3))
+            finally:
+                busy.remove(slot)
 
     tasks = [asyncio.create_task(work(i)) for i in range(40)]
     await asyncio.sleep(0.002)
@@ -96,7 +98,7 @@ async def test_no_slot_is_used_twice_at_once(tmp_path: Path) -> None:
         task.cancel()
     results = await asyncio.gather(*tasks, return_exceptions=True)
     assert not [r for r in results if isinstance(r, AssertionError)]
-    assert not busy or len(busy) < 3
+    assert not busy
     await asyncio.wait_for(asyncio.gather(*(one(book, "", []) for _ in range(3))), 1)
 
 
