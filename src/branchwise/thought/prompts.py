@@ -14,7 +14,7 @@ from branchwise.model.base import Message
 from branchwise.problem import Problem, State, field_bytes, fields, prompts
 from branchwise.thought.base import Size
 
-__all__ = ["MESSAGE_BYTES", "PLACEHOLDERS", "Prompt", "load_folder", "prompt_for"]
+__all__ = ["MESSAGE_BYTES", "PLACEHOLDERS", "Prompt", "generic_names", "load_folder", "prompt_for"]
 
 PLACEHOLDERS = frozenset({"prompt", "thoughts", "last", "k", "choices", "critique", "rejected"})
 """What every prompt may name; a task declares more by its `fields`."""
@@ -94,6 +94,13 @@ def _generic(name: str) -> str:
         return (resources.files("branchwise.thought") / "generic" / f"{name}.txt").read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         raise PromptError(f"there is no prompt {name!r}: the task does not have it, and it is not one of the generic ones") from None
+
+
+@lru_cache(maxsize=1)
+def generic_names() -> tuple[str, ...]:
+    """The names of the generic prompts."""
+    folder = resources.files("branchwise.thought") / "generic"
+    return tuple(sorted(file.name.removesuffix(".txt") for file in folder.iterdir() if file.name.endswith(".txt")))
 
 
 def prompt_for(problem: Problem, name: str, state: State = (), first: bool | None = None) -> Prompt:
