@@ -58,7 +58,8 @@ class Method:
         if self.window is not None and self.window < 1:
             raise UsageError(f"a window of {self.window} steps does nothing: at least 1")
         search, evaluate = self.search, self.evaluate
-        if isinstance(search, Beam) and search.depth > 1 and evaluate is None:
+        beam = search.first if isinstance(search, ThenRefine) else search
+        if isinstance(beam, Beam) and beam.depth > 1 and evaluate is None:
             raise MethodError("beam chooses states by value: with more than one level it needs an evaluator")
         if search.mixes_groups and evaluate is not None and evaluate.joint:
             raise MethodError(
@@ -67,8 +68,14 @@ class Method:
             )
         if evaluate is None and not isinstance(search, (Beam, Chain, DepthFirst, ThenRefine)):
             raise MethodError(f"{type(search).__name__} chooses states by value: it needs an evaluator")
-        if isinstance(search, SelfRefineSearch) and not getattr(self.generate, "rewrites", False):
-            raise MethodError(f"{type(self.generate).__name__.lower()} × mctsr: mctsr rewrites whole answers; use Refine or SelfRefine to generate")
+        generator = type(self.generate).__name__.lower()
+        if isinstance(search, SelfRefineSearch):
+            if not getattr(self.generate, "rewrites", False):
+                raise MethodError(f"{generator} × mctsr: mctsr rewrites whole answers; use Refine or SelfRefine to generate")
+            if search.stop_confidence is not None and not getattr(self.generate, "confident", False):
+                raise MethodError(f"{generator} × stop_confidence: it gives answers no confidence; use SelfRefine(confident=True)")
+        if isinstance(search, ThenRefine) and not getattr(getattr(self.generate, "complete", self.generate), "rewrites", False):
+            raise MethodError(f"{generator} × tot_bfs_refine: it ends by rewriting whole answers; generate with Staged(complete=Refine())")
         if isinstance(search, Chain) and evaluate is not None and evaluate.joint:
             raise MethodError("vote × chain: a chain has one state at a time, so there is nothing to vote on")
 

@@ -9,6 +9,7 @@ from typing import Protocol, cast, runtime_checkable
 
 __all__ = [
     "COMPLETE",
+    "DUMMY",
     "OPEN",
     "SOLVED",
     "Kind",
@@ -51,6 +52,9 @@ class Status:
 OPEN = Status(Kind.OPEN)
 SOLVED = Status(Kind.SOLVED)
 COMPLETE = Status(Kind.COMPLETE)
+
+DUMMY = "I don't know."
+"""A thought that says nothing: a root for refinement, so that the model does not cling to its first answer. It never answers."""
 
 
 def dead(reason: str) -> Status:

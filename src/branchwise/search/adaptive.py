@@ -21,8 +21,8 @@ _EMPTY = 3
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Adaptive:
-    """From the root: draw from the posterior of "go wider" and from that of "go deeper"; the higher draw wins. Wider makes one new child here;
-    deeper draws from every child's posterior and goes to the best.
+    """From the root: draw from the posterior of "go wider" and from that of "go deeper"; the higher draw wins. Wider makes one new child
+    here; deeper draws from every child's posterior and goes to the best.
 
     Every posterior is Beta(prior + sum r, prior + sum (1 - r)) over values r in [0, 1]: "wider" at a node over the first values of its
     own new children, "deeper" over what came from below them, a child over its own first value and all values below it. Values go up the
@@ -159,7 +159,7 @@ class AdaptiveFrontier:
             self._arms.append(_Arms(open_ and child.depth < self._search.depth))
             self._reward(self._arms[child.birth].itself, child.value)
             if self._arms[child.birth].wide:
-                arms.open += 1
+                self._open(node)
         for child in (*done.born, *(survivor for survivor, _ in done.merged)):
             self._back_up(node, child.value)
         if arms.empty >= _EMPTY and arms.wide:
@@ -179,6 +179,15 @@ class AdaptiveFrontier:
         if value is not None:
             arm.won += value
             arm.lost += 1.0 - value
+
+    def _open(self, node: Node) -> None:
+        """`node` has one more child that can be gone to. It may have been closed while that was on its way: then it opens again."""
+        while True:
+            arms = self._arms[node.birth]
+            arms.open += 1
+            if arms.wide or arms.open > 1 or node.parent is None:
+                return
+            node = node.parent
 
     def _close(self, node: Node) -> None:
         """A node that goes neither wider nor deeper is no choice of its parent any more."""

@@ -1,4 +1,4 @@
-"""What a search is: a rule over the tree that asks for steps and is told what came of them. Knows no model, no clock and no chance but its rng."""
+"""What a search is: a rule over the tree that asks for steps and is told what came. Knows no model, no clock and no chance but its rng."""
 
 from __future__ import annotations
 
@@ -64,7 +64,10 @@ class Frontier(Protocol):
 
     @property
     def ended(self) -> str:
-        """Why nothing more is asked for: `exhausted`, `max_depth`, `budget:steps` or `budget:rollouts`. Read after `ask` gave `None` with nothing in flight."""
+        """Why nothing more is asked for: `exhausted`, `max_depth`, `budget:steps` or `budget:rollouts`.
+
+        Read after `ask` gave `None` with nothing in flight.
+        """
         ...
 
     def ask(self) -> Step | None:

@@ -1,6 +1,6 @@
 """Best-first search: always expand the best open node, anywhere in the tree. Knows no model.
 
-The rule of section 3 of the project's specification (a node budget, a threshold, real backtracking); A* is the same loop with another order.
+The rule of section 3 of the project's specification (a node budget, a threshold, real backtracking); A* is the same loop in another order.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _FLOOR = 1e-9
 class BestFirst:
     """A heap over all open nodes; the best valued is expanded first, ties by birth, unknown values last.
 
-    With `backtrack`, the last 3·k of `max_nodes` are kept for going back: when the best path's confidence is then below 0.5, the three best open
-    nodes off that path are expanded before the run ends; otherwise the search goes on as usual.
+    With `backtrack`, the last 3·k of `max_nodes` are kept for going back: steps in flight are waited for; when the best path's confidence
+    (the mean of its known values) is then below 0.5, the three best open nodes off that path are expanded; otherwise the search goes on.
     """
 
     depth: int = 3
@@ -77,7 +77,7 @@ class AStar:
     """Best-first by the lowest f = g + h. `cost="unit"`: g = steps, h = (1 - V)·steps left; `cost="log"`: g = sum of -log V along the path,
     h = -log V. V is no admissible bound, so no optimality is claimed.
 
-    A merged proposal gives its survivor the cheaper of the two paths' g.
+    A merged proposal gives its survivor the cheaper of the two paths' g; thoughts that stand below the survivor already keep theirs.
     """
 
     depth: int = 3
@@ -144,21 +144,27 @@ def plan_nodes(depth: int, k: int, max_nodes: int | None, worst: bool) -> list[L
 
 
 class BestFirstFrontier:
-    """The heap of open nodes, and the best path so far for `backtrack`."""
+    """The heap of open nodes; for `backtrack`, the mean value of each path, and a heap of their ends by it, stale entries left in."""
 
     def __init__(self, search: BestFirst | AStar, tree: Tree) -> None:
         self._search, self._tree = search, tree
         self._heap: list[tuple[float, int, Node]] = [(0.0, 0, tree.root)]
         self._g: dict[int, float] = {0: 0.0}
         self._open: set[int] = {0}
-        self._sums: dict[int, float] = {0: 0.0}
-        self._best: tuple[float, int] = (-1.0, 0)
-        self._back = _BACK if search.backtrack else 0
+        self._paths: dict[int, tuple[float, int]] = {0: (0.0, 0)}
+        self._ends: list[tuple[bool, float, int]] = []
+        self._inner: set[int] = set()
+        self._aside: frozenset[int] = frozenset()
+        self._back = _BACK if search.backtrack and search.max_nodes is not None else 0
         self._out = 0
         self.ended = ""
 
     def ask(self) -> Step | None:
-        """Expand the best open node."""
+        """Expand the best open node; off the best path, when going back."""
+        if self._back and not self._aside and self._is_late():
+            if self._out:
+                return None
+            self._aside = self._weak_path()
         node = self._pop()
         if node is None:
             if not self._out:
@@ -168,7 +174,7 @@ class BestFirstFrontier:
         return Expand(node, judge=True)
 
     def _pop(self) -> Node | None:
-        aside = self._path() if self._going_back() else frozenset()
+        aside = self._aside
         skipped: list[tuple[float, int, Node]] = []
         found = None
         while self._heap and found is None:
@@ -185,19 +191,24 @@ class BestFirstFrontier:
             found = heapq.heappop(self._heap)[2]
         if found is not None:
             self._open.discard(found.birth)
-            self._back -= bool(aside)
+            if aside:
+                self._back -= 1
+                self._aside = aside if self._back else frozenset()
         return found
 
-    def _going_back(self) -> bool:
-        """Whether this choice is one of the three that go back."""
-        cap = self._search.max_nodes
-        if self._back <= 0 or cap is None or self._best[0] < 0:
-            return False
+    def _is_late(self) -> bool:
+        """Whether only the places for going back are left, once the steps in flight are in."""
         width = max(1, len(self._tree.root.children))
-        return len(self._tree) >= cap - _BACK * width and self._best[0] < _LOW
+        assert self._search.max_nodes is not None
+        return len(self._tree) > 0 and len(self._tree) + (self._out + _BACK) * width >= self._search.max_nodes
 
-    def _path(self) -> frozenset[int]:
-        return frozenset(node.birth for node in self._tree.nodes[self._best[1]].path)
+    def _weak_path(self) -> frozenset[int]:
+        """The best path, when its confidence is low: a complete answer's before any other."""
+        while self._ends and self._ends[0][0] and self._ends[0][2] in self._inner:
+            heapq.heappop(self._ends)
+        if not self._ends or -self._ends[0][1] >= _LOW:
+            return frozenset()
+        return frozenset(node.birth for node in self._tree.nodes[self._ends[0][2]].path)
 
     def tell(self, done: Done) -> Sequence[Mark]:
         """Push, prune or close the children; give merged survivors the cheaper path."""
@@ -215,17 +226,23 @@ class BestFirstFrontier:
         if node.status.kind is Kind.DEAD:
             return None
         priority, self._g[node.birth] = self._search.cost(node, g)
-        assert node.parent is not None
-        self._sums[node.birth] = self._sums.get(node.parent.birth, 0.0) + (value or 0.0)
         if value is not None and value < limit:
             return pruned(node, f"value {value:.3g} is below {limit:g}")
-        confidence = self._sums[node.birth] / node.depth
-        if confidence > self._best[0]:
-            self._best = (confidence, node.birth)
+        if self._back:
+            self._end_path(node)
         if expandable(node) and node.depth < self._search.depth:
             self._open.add(node.birth)
             heapq.heappush(self._heap, (priority, node.birth, node))
         return kept(node)
+
+    def _end_path(self, node: Node) -> None:
+        assert node.parent is not None
+        total, count = self._paths[node.parent.birth]
+        if node.value is not None:
+            total, count = total + node.value, count + 1
+        self._paths[node.birth] = total, count
+        self._inner.add(node.parent.birth)
+        heapq.heappush(self._ends, (node.status.kind is not Kind.COMPLETE, -(total / count if count else 0.0), node.birth))
 
     def _cheaper(self, survivor: Node, g: float) -> None:
         if survivor.birth not in self._g:

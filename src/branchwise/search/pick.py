@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from branchwise.problem import Kind, Problem
+from branchwise.problem import DUMMY, Kind, Problem
 from branchwise.search.base import rank
 from branchwise.search.self_refine import quality
 from branchwise.tree import Fate, Node, Tree
@@ -28,8 +28,13 @@ def _proven(tree: Tree) -> Node | None:
     return next((node for node in tree if node.status.kind is Kind.SOLVED), None)
 
 
+def _answer(problem: Problem, node: Node) -> str | None:
+    """The node's answer; none for a dummy root, also where the problem takes any text for an answer."""
+    return None if node.thought == DUMMY else problem.answer(node.state)
+
+
 def best_value(tree: Tree, problem: Problem) -> Node | None:
-    """Proven, else the best valued complete answer, else the best valued state of the deepest level; pruned states only when no other is left.
+    """Proven, else the best valued complete answer, else the best valued state of the deepest level; pruned ones when no other is left.
 
     Values of different levels are not compared: a deeper state is nearer to an answer.
     """
@@ -51,7 +56,7 @@ def majority(tree: Tree, problem: Problem) -> Node | None:
     votes: dict[str, int] = {}
     first: dict[str, Node] = {}
     for node in _alive(tree):
-        answer = problem.answer(node.state)
+        answer = _answer(problem, node)
         if answer is not None:
             votes[answer] = votes.get(answer, 0) + node.arrivals
             first.setdefault(answer, node)
@@ -79,7 +84,7 @@ def deepest(tree: Tree, problem: Problem) -> Node | None:
 
 
 def best_path(tree: Tree, problem: Problem) -> Node | None:
-    """Proven, else the end of the path with the highest mean value among complete answers, else among leaves; pruned ones only when no other is left.
+    """Proven, else the end of the path with the highest mean value: of complete answers, else of leaves; pruned ones when no other is left.
 
     The confidence of a path is the mean known value of its thoughts, the root not counted; ties go to the earlier birth.
     """
@@ -109,7 +114,7 @@ def best_refined(tree: Tree, problem: Problem) -> Node | None:
     if (proven := _proven(tree)) is not None:
         return proven
     refined = refined_values(tree)
-    return max(_alive(tree), key=lambda node: (problem.answer(node.state) is not None, refined[node.birth], -node.birth), default=None)
+    return max(_alive(tree), key=lambda node: (_answer(problem, node) is not None, refined[node.birth], -node.birth), default=None)
 
 
 def refined_values(tree: Tree) -> list[float]:
@@ -131,7 +136,7 @@ def most_visited(tree: Tree, problem: Problem) -> Node | None:
     refined = refined_values(tree)
 
     def key(node: Node) -> tuple[bool, int, float, int]:
-        return (problem.answer(node.state) is not None, node.count + node.unknown, refined[node.birth], -node.birth)
+        return (_answer(problem, node) is not None, node.count + node.unknown, refined[node.birth], -node.birth)
 
     return max(_alive(tree), key=key, default=None)
 

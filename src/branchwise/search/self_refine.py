@@ -34,9 +34,10 @@ class SelfRefineSearch:
     Q'(a) = ½ (Q(a) + max over children Q'(child)) to every ancestor; UCT(a) = Q'(a) + c·sqrt((ln N(father) + 1) / (N(a) + ε)).
 
     Candidates are leaves and nodes that are not fully expanded; fully expanded means `child_limit` children, one of which has a higher Q.
-    N counts an answer's visits: its birth, and each time it is selected; rollouts in flight count already. Decided here, as the paper leaves
-    it open: N(father) of a root is the total of all visits, at least 1; a rewrite that is merged with an earlier answer fills a child slot
-    of its father; a dummy root counts like any other.
+    N counts an answer's visits: its birth, and each time it is selected; rollouts in flight count already. Decided here, as the paper
+    leaves it open: N(father) of a root is the total of all visits, at least 1; every rewrite that was asked for fills a child slot of its
+    father, also while it is in flight, when it is merged with an earlier answer, and when nothing came; a dummy root counts like any other.
+    The choice by importance takes time in proportion to the number of answers, the greedy one does not.
     """
 
     rollouts: int = 8
@@ -58,8 +59,14 @@ class SelfRefineSearch:
     """Stop when the best answer's confidence (the model's own, from log-probabilities) reaches this; `None`: never."""
 
     def __post_init__(self) -> None:
-        if min(self.rollouts, self.roots, self.child_limit, self.depth) < 1 or min(self.exploration, self.patience) < 0 or self.epsilon <= 0:
-            raise UsageError("mctsr needs rollouts, roots, child_limit and depth of at least 1, exploration and patience of at least 0, epsilon > 0")
+        if (
+            min(self.rollouts, self.roots, self.child_limit, self.depth) < 1
+            or min(self.exploration, self.patience) < 0
+            or self.epsilon <= 0
+        ):
+            raise UsageError(
+                "mctsr needs rollouts, roots, child_limit and depth of at least 1, exploration and patience of at least 0, epsilon > 0"
+            )
         if self.choice not in ("greedy", "importance"):
             raise UsageError(f"mctsr chooses 'greedy' or by 'importance', not {self.choice!r}")
 
@@ -134,6 +141,7 @@ class SelfRefineFrontier:
                 self.ended = "exhausted"
             return
         self._issued += 1
+        self._slots[node.birth] += 1
         self._visit(node)
         self._steps.extend((Judge((node,)), Expand(node, k=1, judge=True)))
 
@@ -212,8 +220,9 @@ class SelfRefineFrontier:
             self._enter(node)
         if done.node.parent is None:
             self._begun = True
+            self._top = max((self._value[node.birth] for node in done.born), default=-1.0)
+            self._seen.update(node.thought for node in done.born)
         else:
-            self._slots[done.node.birth] += 1
             self._finish_rollout(done)
         return [kept(node) for node in done.born if node.status.kind is not Kind.DEAD]
 
@@ -228,21 +237,26 @@ class SelfRefineFrontier:
         self._back_up(node)
 
     def _back_up(self, node: Node) -> None:
-        """Q' of the node from its samples and its best child, and of every ancestor up to where nothing changes."""
+        """Q' of the node from its samples and its best child, and of every ancestor up to where nothing changes.
+
+        The father is entered into the heap in any case: a child's new Q can make it a candidate again while Q' stays.
+        """
         current: Node | None = node
         while current is not None and current.parent is not None:
             birth, own = current.birth, quality(current)
             best = self._best_child[birth]
             new = own if best < 0 else 0.5 * (own + best)
             old, self._value[birth] = self._value[birth], new
-            if new != old or current is node:
+            if new != old or current is node or current is node.parent:
                 self._refresh(current)
             parent = current.parent
             above = self._best_child[parent.birth]
             if new >= above:
                 self._best_child[parent.birth] = new
             elif old >= above:
-                self._best_child[parent.birth] = max(self._value[child.birth] for child in parent.children if child.birth < len(self._value))
+                self._best_child[parent.birth] = max(
+                    self._value[child.birth] for child in parent.children if child.birth < len(self._value)
+                )
             if self._best_child[parent.birth] == above and current is not node:
                 break
             current = parent

@@ -20,7 +20,7 @@ __all__ = ["ThenRefine", "ThenRefineFrontier"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ThenRefine:
-    """`first` as it is; then its best kept complete answer is rewritten, and the rewrite again, up to `rounds` times or until it stays the same."""
+    """`first` as it is; then its best kept complete answer is rewritten, and the rewrite again, `rounds` times or until it stays."""
 
     first: Beam = field(default_factory=Beam)
     rounds: int = 5

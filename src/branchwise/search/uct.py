@@ -1,6 +1,6 @@
 """Monte-Carlo tree search over thoughts: UCT or PUCT selection, mean or max backup. Knows no model.
 
-Kocsis and Szepesvari 2006 (UCT); Silver et al. 2017 (PUCT). One rollout is: select from the root, expand the leaf, value its children, back up.
+Kocsis and Szepesvari 2006 (UCT); Silver et al. 2017 (PUCT). A rollout: select from the root, expand the leaf, value its children, back up.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ class Mcts:
     """Select by Q + c·sqrt(ln N(parent) / N), unvisited children first by value; `puct`: Q + c·P·sqrt(N(parent)) / (1 + N).
 
     What a rollout backs up from the k new children of its leaf (the papers leave it open): the mean (`backup="mean"`) or the best
-    (`"max"`) of their known values, proven, dead and merged children included (1, 0, the survivor's), as one visit of the leaf and of every ancestor; where
-    none is known, the leaf's own value. Q is the mean or the maximum of what was backed up. Rollouts in flight count as visits of value 0
-    (virtual loss). A node whose subtree is finished is never selected again, so a full tree ends the search.
+    (`"max"`) of their known values, proven, dead and merged children included (1, 0, the survivor's), as one visit of the leaf and of every
+    ancestor; where none is known, the leaf's own value. Q is the mean or maximum of what was backed up. Rollouts in flight, and those of
+    which no value is known, count as visits of value 0 (virtual loss). A node whose subtree is finished is never selected again, so a full
+    tree ends the search.
     """
 
     rollouts: int = 20
@@ -70,13 +71,14 @@ class Mcts:
 
 
 class MctsFrontier:
-    """Visits and values by birth number; `_left` counts the children of a node whose subtree is not finished."""
+    """Visits and sums (or maxima) of values by birth number; `_left` counts the children of a node whose subtree is not finished."""
 
     def __init__(self, search: Mcts, tree: Tree) -> None:
         self._search, self._tree = search, tree
         self._visits = [0]
-        self._q: list[float] = [0.0]
+        self._sum: list[float] = [0.0]
         self._left: list[int] = [-1]
+        self._mean = search.backup == "mean"
         self._done = self._issued = 0
         self.ended = ""
 
@@ -99,7 +101,7 @@ class MctsFrontier:
         self._issued += 1
         self._left[node.birth] = 0
         self._block(node)
-        self._visit(node, 1)
+        self._visit(node)
         return Expand(node, judge=True)
 
     def _select(self) -> Node | None:
@@ -112,13 +114,12 @@ class MctsFrontier:
         return node
 
     def _best(self, parent: Node) -> Node:
-        visits, left = self._visits, self._left
-        total, c = visits[parent.birth], self._search.exploration
         if self._search.puct:
             return self._best_puct(parent)
+        visits, left, c = self._visits, self._left, self._search.exploration
         best, top = None, -1.0
         fresh, fresh_rank = None, None
-        scale = log(max(total, 1))
+        scale = log(max(visits[parent.birth], 1))
         for child in parent.children:
             birth = child.birth
             if left[birth] == 0:
@@ -129,12 +130,15 @@ class MctsFrontier:
                 if fresh_rank is None or place < fresh_rank:
                     fresh, fresh_rank = child, place
             elif fresh is None:
-                score = self._q[birth] + c * sqrt(scale / n)
+                score = self._q(birth) + c * sqrt(scale / n)
                 if score > top:
                     best, top = child, score
         found = fresh or best
         assert found is not None
         return found
+
+    def _q(self, birth: int) -> float:
+        return self._sum[birth] / self._visits[birth] if self._mean else self._sum[birth]
 
     def _best_puct(self, parent: Node) -> Node:
         children = [child for child in parent.children if self._left[child.birth] != 0]
@@ -147,19 +151,16 @@ class MctsFrontier:
             child, weight = pair
             n = self._visits[child.birth]
             prior = weight / total if total > 0 else 1 / len(children)
-            q = self._q[child.birth] if n else child.value or 0.0
+            q = self._q(child.birth) if n else child.value or 0.0
             return (q + scale * prior / (1 + n), -child.birth)
 
         return max(zip(children, raw, strict=True), key=score)[0]
 
-    def _visit(self, node: Node | None, count: int) -> None:
+    def _visit(self, node: Node | None) -> None:
         """Count a rollout on its way as a visit of value 0 all the way up: virtual loss."""
-        mean = self._search.backup == "mean"
+        visits = self._visits
         while node is not None:
-            n = self._visits[node.birth] + count
-            if mean:
-                self._q[node.birth] *= self._visits[node.birth] / n
-            self._visits[node.birth] = n
+            visits[node.birth] += 1
             node = node.parent
 
     def _block(self, node: Node) -> None:
@@ -188,7 +189,7 @@ class MctsFrontier:
         for node in done.born:
             can = expandable(node) and node.depth < self._search.depth
             self._visits.append(0)
-            self._q.append(node.value or 0.0)
+            self._sum.append(0.0)
             self._left.append(-1 if can else 0)
             opened += can
         if opened:
@@ -203,14 +204,14 @@ class MctsFrontier:
     def _back_up(self, node: Node | None, values: list[float]) -> None:
         if not values:
             return
-        mean = self._search.backup == "mean"
-        gain = sum(values) / len(values) if mean else max(values)
-        while node is not None:
-            birth = node.birth
-            if mean:
-                self._q[birth] += gain / self._visits[birth]
-            else:
-                if self._q[birth] >= gain and self._visits[birth] > 1:
-                    break
-                self._q[birth] = max(self._q[birth], gain) if self._visits[birth] > 1 else gain
+        totals = self._sum
+        if self._mean:
+            gain = sum(values) / len(values)
+            while node is not None:
+                totals[node.birth] += gain
+                node = node.parent
+            return
+        best = max(values)
+        while node is not None and totals[node.birth] < best:
+            totals[node.birth] = best
             node = node.parent

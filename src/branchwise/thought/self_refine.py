@@ -5,21 +5,20 @@ Zhang et al. 2024 (MCTSr), section 3.2: at the root a naive answer and a dummy; 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from branchwise.budget import Bound
-from branchwise.errors import UsageError
-from branchwise.model.base import LanguageModel
-from branchwise.problem import Problem, State
+from branchwise.errors import Unsupported, UsageError
+from branchwise.model.base import LanguageModel, Request
+from branchwise.model.base import Sample as Said
+from branchwise.problem import DUMMY, Problem, State
 from branchwise.thought.asking import BYTES_PER_TOKEN, Sampling, ask, ask_bound, render
 from branchwise.thought.base import Dropped, Proposal, Proposals, Size
 from branchwise.thought.sample import Sample, thought_of, unusable
 
 __all__ = ["DUMMY", "SelfRefine"]
-
-DUMMY = "I don't know."
-"""The dummy root: it keeps the model from clinging to its first answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -31,6 +30,8 @@ class SelfRefine:
     """Prompt of the naive answer."""
     critique: str = "critique"
     rewrite: str = "rewrite"
+    confident: bool = False
+    """Give each rewrite the model's own confidence in it, for `stop_confidence`. Raises `Unsupported` without log-probabilities."""
     sampling: Sampling = Sampling()
 
     rewrites = True
@@ -72,10 +73,18 @@ class SelfRefine:
         critique = next(iter(reply.texts), "").strip()
         if not critique:
             return unusable(reply.samples[0]) if reply.samples else Dropped("", "no critique came")
-        reply = await ask(model, render(problem, self.rewrite, state, {"critique": critique}), 1, "generate", self.sampling)
+        messages, sampling = render(problem, self.rewrite, state, {"critique": critique}), self.sampling
+        request = Request(messages, 1, "generate", sampling.temperature, sampling.max_tokens, sampling.stop, logprobs=int(self.confident))
+        reply = await model.sample(request)
         if not reply.samples or not reply.samples[0].usable:
             return unusable(reply.samples[0]) if reply.samples else Dropped("", "no rewrite came")
-        return thought_of(problem, state, reply.samples[0].text.strip(), True, self.thought_bytes)
+        sample = reply.samples[0]
+        found = thought_of(problem, state, sample.text.strip(), True, self.thought_bytes)
+        if not self.confident or isinstance(found, Dropped):
+            return found
+        if not sample.logprobs:
+            raise Unsupported(f"{model.name} gives no log-probabilities, which the confidence of an answer is read from")
+        return replace(found, confidence=_confidence(sample))
 
     def bound(self, problem: Problem, size: Size, k: int) -> Bound:
         """One call for the roots; two a rewrite."""
@@ -83,3 +92,9 @@ class SelfRefine:
             return Bound() if self.roots == "dummy" else self._naive().bound(problem, size, 1)
         critique = ask_bound(problem, self.critique, size, 1, self.sampling)
         return (critique + ask_bound(problem, self.rewrite, size, 1, self.sampling, extra=self.thought_bytes)) * k
+
+
+def _confidence(sample: Said) -> float:
+    """The geometric mean of the probabilities of the tokens that were drawn: of the drawn and the likeliest token, the less likely one."""
+    tokens = [min(token.values()) for token in sample.logprobs or () if token]
+    return math.exp(sum(tokens) / len(tokens)) if tokens else 0.0
