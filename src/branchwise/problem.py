@@ -24,6 +24,7 @@ __all__ = [
     "is_reversible",
     "prompts",
     "read",
+    "revise",
     "rules",
     "whole",
 ]
@@ -78,6 +79,7 @@ class Problem(Protocol):
     `fields(state)`               more placeholder values for prompts, `Mapping[str, str]`
     `field_bytes: int`            the most by which a field can be longer than prompt and thoughts together (default 0)
     `read(state, text)`           the canonical thought in one proposed line; raises `Rejected`
+    `revise(state, text)`         the same where a thought may change what earlier ones set (default: as `read`); raises `Rejected`
     `whole(state, text)`          the canonical form of a reply that is a whole answer (default: as it is); raises `Rejected`
     `rules: str`                  more that may not change when a run is resumed, such as the patterns of `status`
     """
@@ -133,6 +135,12 @@ def read(problem: Problem, state: State, text: str) -> str:
     """The canonical form of one proposed thought. Raises `Rejected` with the reason."""
     reader = getattr(problem, "read", None)
     return text if reader is None else cast(str, reader(state, text))
+
+
+def revise(problem: Problem, state: State, text: str) -> str:
+    """The canonical form of one proposed thought that may change what earlier thoughts set (default: as `read`). Raises `Rejected`."""
+    reviser = getattr(problem, "revise", None)
+    return read(problem, state, text) if reviser is None else cast(str, reviser(state, text))
 
 
 def whole(problem: Problem, state: State, text: str) -> str:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from branchwise.budget import Bound
 from branchwise.errors import UsageError
 from branchwise.model.base import LanguageModel
-from branchwise.problem import Problem, Rejected, State, read
+from branchwise.problem import Problem, Rejected, State, read, revise
 from branchwise.thought import parsing
 from branchwise.thought.asking import Sampling, ask, ask_bound, render
 from branchwise.thought.base import Dropped, Proposal, Proposals, Size
@@ -32,6 +32,8 @@ class Propose:
     repeats: int = 1
     """n, calls whose lists are merged."""
     prompt: str = "propose"
+    revises: bool = False
+    """A thought may change what earlier ones set, where the problem can tell (its `revise`)."""
     longest: int = 500
     """A longer line is no thought; bytes."""
     sampling: Sampling = Sampling(max_tokens=512)
@@ -74,7 +76,7 @@ class Propose:
         return Proposals(tuple(Proposal(thought, found[thought]) for thought in order[:k]), tuple(dropped))
 
     def _read(self, problem: Problem, state: State, text: str) -> str:
-        thought = read(problem, state, text.strip())
+        thought = (revise if self.revises else read)(problem, state, text.strip())
         if not thought:
             raise Rejected("empty")
         if len(thought.encode("utf-8", "replace")) > self.longest:
