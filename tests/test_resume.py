@@ -31,27 +31,16 @@ from branchwise import (
     solve,
 )  # fmt: skip
 from branchwise.errors import MissingCall, TransientError
-from branchwise.trace import Call, Started, Stopped
+from branchwise.trace import Started, Stopped
 from support.killed import METHODS, toy
 from support.models import FakeModel, silent
+from support.tapes import samples_of
 from support.trees import snapshot
 from support.worlds import PROMPTS, Toy
 
 TESTS = Path(__file__).parent
 SEED = 2
 ONCE = RetryPolicy(attempts=1)
-
-
-def samples_of(path: Path) -> set[tuple[str, int]]:
-    """Samples on the tape of a trace, as the model logs them."""
-    from branchwise.model.base import CallId
-
-    found = set()
-    for event in read_trace(path):
-        if isinstance(event, Call):
-            where = str(CallId(event.node, event.occurrence, event.role, event.digest, event.repeat))
-            found |= {(where, event.first + i) for i in range(len(event.samples))}
-    return found
 
 
 def logged(path: Path) -> set[tuple[str, int]]:

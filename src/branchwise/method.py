@@ -10,13 +10,16 @@ from typing import Any, TypeVar, cast
 
 from branchwise.errors import MethodError, UsageError
 from branchwise.problem import Problem, is_reversible
+from branchwise.search.adaptive import Adaptive
 from branchwise.search.base import Search
 from branchwise.search.beam import Beam
+from branchwise.search.best_first import AStar, BestFirst
 from branchwise.search.chain import Chain
 from branchwise.search.depth_first import DepthFirst
 from branchwise.search.pick import Pick, best_value
 from branchwise.search.self_refine import SelfRefineSearch
 from branchwise.search.then_refine import ThenRefine
+from branchwise.search.uct import Mcts
 from branchwise.thought.base import Evaluator, Generator
 from branchwise.thought.combine import Combine
 
@@ -57,27 +60,8 @@ class Method:
     def __post_init__(self) -> None:
         if self.window is not None and self.window < 1:
             raise UsageError(f"a window of {self.window} steps does nothing: at least 1")
-        search, evaluate = self.search, self.evaluate
-        beam = search.first if isinstance(search, ThenRefine) else search
-        if isinstance(beam, Beam) and beam.depth > 1 and evaluate is None:
-            raise MethodError("beam chooses states by value: with more than one level it needs an evaluator")
-        if search.mixes_groups and evaluate is not None and evaluate.joint:
-            raise MethodError(
-                f"vote × {type(search).__name__}: votes hold only within one group of states, and this search compares values across groups; "
-                "use value, score, heuristic or likelihood"
-            )
-        if evaluate is None and not isinstance(search, (Beam, Chain, DepthFirst, ThenRefine)):
-            raise MethodError(f"{type(search).__name__} chooses states by value: it needs an evaluator")
-        generator = type(self.generate).__name__.lower()
-        if isinstance(search, SelfRefineSearch):
-            if not getattr(self.generate, "rewrites", False):
-                raise MethodError(f"{generator} × mctsr: mctsr rewrites whole answers; use Refine or SelfRefine to generate")
-            if search.stop_confidence is not None and not getattr(self.generate, "confident", False):
-                raise MethodError(f"{generator} × stop_confidence: it gives answers no confidence; use SelfRefine(confident=True)")
-        if isinstance(search, ThenRefine) and not getattr(getattr(self.generate, "complete", self.generate), "rewrites", False):
-            raise MethodError(f"{generator} × tot_bfs_refine: it ends by rewriting whole answers; generate with Staged(complete=Refine())")
-        if isinstance(search, Chain) and evaluate is not None and evaluate.joint:
-            raise MethodError("vote × chain: a chain has one state at a time, so there is nothing to vote on")
+        if reason := _refusal(self.generate, self.evaluate, self.search):
+            raise MethodError(reason)
 
     @property
     def steps_in_flight(self) -> int:
@@ -91,6 +75,38 @@ class Method:
                 f"method {self.name!r} goes back to earlier states, but this problem is not reversible: "
                 "use chain, or a beam of breadth 1, or search over a plan only"
             )
+
+
+_NAMES = {
+    Beam: "beam", DepthFirst: "dfs", Chain: "chain", BestFirst: "best_first", AStar: "a_star", Mcts: "mcts", SelfRefineSearch: "mctsr",
+    Adaptive: "adaptive", ThenRefine: "tot_bfs_refine",
+}  # fmt: skip
+
+
+def _refusal(generate: Generator, evaluate: Evaluator | None, search: Search) -> str:
+    """Why these parts make no sense together, the pair named; empty where they do."""
+    name, generator = _NAMES.get(type(search), type(search).__name__), type(generate).__name__.lower()
+    if evaluate is None:
+        beam = search.first if isinstance(search, ThenRefine) else search
+        if isinstance(beam, Beam) and beam.depth > 1:
+            return f"none × {name}: beam chooses states by value: with more than one level it needs an evaluator"
+        if not isinstance(search, (Beam, Chain, DepthFirst, ThenRefine)):
+            return f"none × {name}: {name} chooses states by value: it needs an evaluator"
+    elif evaluate.joint and search.mixes_groups:
+        return (
+            f"vote × {name}: votes hold only within one group of states, and this search compares values across groups; "
+            "use value, score, heuristic or likelihood"
+        )
+    elif evaluate.joint and isinstance(search, Chain):
+        return "vote × chain: a chain has one state at a time, so there is nothing to vote on"
+    if isinstance(search, SelfRefineSearch):
+        if not getattr(generate, "rewrites", False):
+            return f"{generator} × mctsr: mctsr rewrites whole answers; use Refine or SelfRefine to generate"
+        if search.stop_confidence is not None and not getattr(generate, "confident", False):
+            return f"{generator} × stop_confidence: it gives answers no confidence; use SelfRefine(confident=True)"
+    if isinstance(search, ThenRefine) and not getattr(getattr(generate, "complete", generate), "rewrites", False):
+        return f"{generator} × tot_bfs_refine: it ends by rewriting whole answers; generate with Staged(complete=Refine())"
+    return ""
 
 
 def with_sampling(part: T, **changes: Any) -> T:
