@@ -96,7 +96,7 @@ async def test_whatever_goes_together_is_reproducible_capped_and_can_be_resumed(
 
 
 FULL = [("propose", "value", s) for s in ("best_first", "a_star", "mcts", "adaptive")] + [
-    ("self-refine", "self-reward", "mctsr"), ("refine", "score", "mctsr"), ("staged", "vote", "tot_bfs_refine"), 
+    ("self-refine", "self-reward", "mctsr"), ("refine", "score", "mctsr"), ("staged", "vote", "tot_bfs_refine"),
     ("sample", "rollout", "mcts"),
 ]  # fmt: skip
 

@@ -7,12 +7,16 @@ from random import Random
 from typing import Any
 
 from branchwise import (
+    Adaptive,
+    AStar,
     Beam,
+    BestFirst,
     Budget,
     Chain,
     Check,
     Combine,
     DepthFirst,
+    Mcts,
     Method,
     Propose,
     Refine,
@@ -39,13 +43,18 @@ def random_method(rng: Random, answer: bool | None = None) -> Method:
             Beam(breadth=rng.randint(1, 4), depth=rng.randint(1, 3)),
             DepthFirst(depth=3, prune_at=0.01, max_steps=12),
             Chain(depth=rng.randint(1, 5)),
+            BestFirst(depth=3, prune_below=0.02, max_nodes=rng.choice((None, 9)), backtrack=rng.random() < 0.5),
+            AStar(depth=3, max_nodes=12, cost_model=rng.choice(("unit", "log"))),
+            Mcts(rollouts=rng.randint(1, 8), depth=3, backup=rng.choice(("mean", "max")), puct=rng.random() < 0.5),
+            Adaptive(rollouts=rng.randint(1, 10), depth=3),
         )
     )
     sample, propose = Sample(k=rng.randint(1, 4), sampling=SMALL), Propose(k=rng.randint(1, 5), repeats=rng.randint(1, 3), sampling=SMALL)
     generate = rng.choice([sample, propose, Refine(sampling=SMALL)] if isinstance(search, Chain) else [sample, propose])
     value = Value(samples=rng.randint(1, 3), sampling=SMALL)
     vote = Vote(votes=rng.randint(1, 4), sampling=SMALL)
-    choices = [value, Combine(Check(), value)] if isinstance(search, Chain) else [value, vote, Combine(value, vote)]
+    alone = isinstance(search, Chain) or search.mixes_groups
+    choices = [value, Combine(Check(), value)] if alone else [value, vote, Combine(value, vote)]
     with_answer = rng.random() < 0.4 if answer is None else answer
     return Method(generate=generate, evaluate=rng.choice(choices), search=search, answer=ANSWER if with_answer else None)
 
