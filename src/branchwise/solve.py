@@ -15,6 +15,8 @@ from branchwise.errors import BranchwiseError, TraceError
 from branchwise.hints import hints
 from branchwise.method import Method, describe
 from branchwise.model.base import LanguageModel
+from branchwise.model.cache import ReplyCache
+from branchwise.model.layers.cached import Cached, CacheMode
 from branchwise.model.layers.limited import Limited
 from branchwise.model.layers.metered import Metered
 from branchwise.model.layers.retrying import Retrying, RetryPolicy
@@ -67,6 +69,8 @@ class _Settings:
     listeners: tuple[Callable[[Event], None], ...]
     about: Mapping[str, Any]
     stop: Stop | None
+    cache: ReplyCache | None
+    cache_mode: CacheMode
 
 
 async def solve(
@@ -84,13 +88,15 @@ async def solve(
     on_event: Callable[[Event], None] | None = None,
     stop: Stop | None = None,
     about: Mapping[str, Any] | None = None,
+    cache: ReplyCache | None = None,
+    cache_mode: CacheMode = "on",
 ) -> Result:
     """Search for an answer to `problem`.
 
     `budget` limits the run (default none). `trace` names a new file for the events, `resume` an unfinished (or finished) one to go on with:
     its replies are replayed and only the missing calls are made. `parallel` bounds model calls at once and never changes the tree. `price`
     is `None` where it is unknown (the default counts dollars as 0, for local models), or a price by role for a `Routed` model. `on_event` is called with each event as it is
-    recorded. Errors of the model end the run (`failed`) or a step; errors of your own problem or generator are raised as they are.
+    recorded. `cache` keeps replies over runs (`cache_mode` "read" takes, "on" also keeps); a hit is not charged. Errors of the model end the run (`failed`) or a step; errors of your own problem or generator are raised as they are.
 
     Raises `UsageError` before the first call for settings that cannot work, `TraceError` for a trace that does not belong to this run.
     """
@@ -98,7 +104,7 @@ async def solve(
     settings = _Settings(
         budget=budget if budget.nodes is not None else replace(budget, nodes=method.max_nodes), seed=seed, trace=None if trace is None else Path(trace), resume=None if resume is None else Path(resume),
         parallel=parallel, price=price, retry=retry or RetryPolicy(), listeners=() if on_event is None else (on_event,),
-        about=about or {}, stop=stop,
+        about=about or {}, stop=stop, cache=cache, cache_mode=cache_mode,
     )  # fmt: skip
     return await _solve(problem, method, model, settings)
 
@@ -117,7 +123,8 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
         about = {"budget": settings.budget.to_json(), "parallel": settings.parallel, "versions": dict(versions()), **settings.about}
         recorder.write(Started(identity, about))
         retrying = Retrying(limited, settings.retry)
-        layers = Taped(retrying, tape, recorder, ledger)
+        cached = retrying if settings.cache is None else Cached(retrying, settings.cache, settings.cache_mode)
+        layers = Taped(cached, tape, recorder, ledger)
         worker = Worker(method, problem, layers, settings.seed, Tree(), settings.retry.attempts)
         recorded = tape if len(tape) else getattr(model, "tape", tape)
         run = Run(worker, ledger, recorder, settings.seed, recorded.limits)

@@ -71,6 +71,9 @@ class Taped:
         except (TransientError, ContextOverflow) as error:
             self._record(request, Reply(()), started, error)
             raise
+        for sample in reply.samples:
+            if sample.usage.cached_calls:  # what a cache gave is shown, and costs nothing
+                self._ledger.charge(request.step, request.role, sample.usage)
         if reply.samples:
             self._record(request, reply, started)
         return reply

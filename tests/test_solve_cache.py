@@ -1,0 +1,38 @@
+"""A reply cache over runs: hits are shown apart and cost nothing, samples keep their index, the tree is the same."""
+
+from support.models import FakeModel
+from support.worlds import Toy
+
+from branchwise import Beam, Method, Propose, TapeModel, Value, solve
+from branchwise.budget import Price
+from branchwise.model.cache import ReplyCache
+
+METHOD = Method(name="m", generate=Propose(k=3), evaluate=Value(samples=3), search=Beam(breadth=2, depth=2))
+
+
+def _tree(result):
+    return [(node.label, node.thought, node.samples) for node in result.tree]
+
+
+async def test_a_second_run_takes_every_sample_from_the_cache_and_pays_nothing(tmp_path):
+    toy, price = Toy(), Price(1.0, 2.0)
+    with ReplyCache(tmp_path / "cache.db") as cache:
+        first = await solve(toy, METHOD, FakeModel(toy.reply), seed=4, cache=cache, price=price)
+        model = FakeModel(toy.reply)
+        second = await solve(toy, METHOD, model, seed=4, cache=cache, price=price, trace=tmp_path / "t.jsonl")
+    assert _tree(second) == _tree(first)
+    assert model.calls == 0
+    assert second.usage.calls == 0
+    assert second.usage.cost == 0
+    assert second.usage.cached_calls == first.usage.calls > 0
+    replayed = await solve(toy, METHOD, TapeModel.open(tmp_path / "t.jsonl"), seed=4)
+    assert _tree(replayed) == _tree(first), "a cache hit is on the tape too"
+
+
+async def test_a_cache_that_is_only_read_keeps_nothing(tmp_path):
+    toy = Toy()
+    with ReplyCache(tmp_path / "cache.db") as cache:
+        for _ in range(2):
+            model = FakeModel(toy.reply)
+            result = await solve(toy, METHOD, model, seed=4, cache=cache, cache_mode="read")
+            assert model.calls == result.usage.calls > 0
