@@ -1,11 +1,10 @@
 """A reply cache over runs: hits are shown apart and cost nothing, samples keep their index, the tree is the same."""
 
-from support.models import FakeModel
-from support.worlds import Toy
-
 from branchwise import Beam, Method, Propose, TapeModel, Value, solve
 from branchwise.budget import Price
 from branchwise.model.cache import ReplyCache
+from support.models import FakeModel
+from support.worlds import Toy
 
 METHOD = Method(name="m", generate=Propose(k=3), evaluate=Value(samples=3), search=Beam(breadth=2, depth=2))
 

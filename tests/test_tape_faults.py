@@ -1,12 +1,12 @@
 """A call that failed for good is on the tape: an offline replay fails alike, a resumed run asks again."""
 
 import pytest
-from support.models import FakeModel
-from support.worlds import Toy
 
 from branchwise import Beam, Method, Propose, RetryPolicy, TapeModel, Value, solve
 from branchwise.errors import ContextOverflow, RateLimited, TransientError
 from branchwise.model.base import Reply, Request
+from support.models import FakeModel
+from support.worlds import Toy
 
 METHOD = Method(name="m", generate=Propose(k=3), evaluate=Value(samples=1), search=Beam(breadth=2, depth=2))
 

@@ -94,9 +94,10 @@ async def solve(
     """Search for an answer to `problem`.
 
     `budget` limits the run (default none). `trace` names a new file for the events, `resume` an unfinished (or finished) one to go on with:
-    its replies are replayed and only the missing calls are made. `parallel` bounds model calls at once and never changes the tree. `price`
-    is `None` where it is unknown (the default counts dollars as 0, for local models), or a price by role for a `Routed` model. `on_event` is called with each event as it is
-    recorded. `cache` keeps replies over runs (`cache_mode` "read" takes, "on" also keeps); a hit is not charged. Errors of the model end the run (`failed`) or a step; errors of your own problem or generator are raised as they are.
+    its replies are replayed and only the missing calls are made. `parallel` bounds model calls at once and never changes the tree.
+    `price` is `None` where it is unknown (the default counts dollars as 0, for local models), or a price by role for a `Routed` model.
+    `on_event` is called with each event as it is recorded. `cache` keeps replies over runs (`cache_mode` "read" takes, "on" also keeps);
+    a hit is not charged. Errors of the model end the run (`failed`) or a step; errors of your own problem or generator are raised as they are.
 
     Raises `UsageError` before the first call for settings that cannot work, `TraceError` for a trace that does not belong to this run.
     """
