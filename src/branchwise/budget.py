@@ -270,17 +270,15 @@ class Ledger:
         self.closed = True
 
     def _price(self, role: str) -> Price | None:
-        return self._prices[role] if role in self._prices else self.price
+        return self._prices.get(role, self.price)
 
     def priced(self, usage: Usage, role: str = "") -> Usage:
         """`usage` with its cost at the price of `role`: unknown without a price; as it is where it was recorded."""
         if self._recorded:
             return self.replayed(usage, role)
         price = self._price(role)
-        if price is None:
-            cost = None if usage.calls else 0
-        else:
-            cost = price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens)
+        unknown = None if usage.calls else 0
+        cost = price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens) if price else unknown
         return usage if cost == usage.cost else replace(usage, cost=cost)
 
     def replayed(self, usage: Usage, role: str = "") -> Usage:

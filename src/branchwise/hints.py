@@ -76,7 +76,7 @@ def _over_pruning(tree: Tree, method: Method) -> list[str]:
     alive: Counter[int] = Counter()
     pruned = 0
     for node in tree:
-        by_value = node.fate is Fate.PRUNED and "below" in node.fate_reason or "not above" in node.fate_reason
+        by_value = node.fate is Fate.PRUNED and ("below" in node.fate_reason or "not above" in node.fate_reason)
         pruned += by_value
         if node.status.kind is not Kind.DEAD and node.fate is not Fate.PRUNED:
             alive[node.depth] += 1

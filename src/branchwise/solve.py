@@ -103,7 +103,8 @@ async def solve(
     """
     budget = budget or Budget()
     settings = _Settings(
-        budget=budget if budget.nodes is not None else replace(budget, nodes=method.max_nodes), seed=seed, trace=None if trace is None else Path(trace), resume=None if resume is None else Path(resume),
+        budget=budget if budget.nodes is not None else replace(budget, nodes=method.max_nodes), seed=seed,
+        trace=None if trace is None else Path(trace), resume=None if resume is None else Path(resume),
         parallel=parallel, price=price, retry=retry or RetryPolicy(), listeners=() if on_event is None else (on_event,),
         about=about or {}, stop=stop, cache=cache, cache_mode=cache_mode,
     )  # fmt: skip

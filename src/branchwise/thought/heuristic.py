@@ -1,7 +1,7 @@
 """Evaluator "heuristic": keyword rules, no model call. Knows no search.
 
-Section 3 of the project's specification. It is cheap, and it can be gamed: boilerplate such as "Therefore the answer follows, because of step one" scores
-high whatever it says. Words are matched whole; English, Chinese and Korean have tables (CJK words by containment, as they are not spaced).
+Section 3 of the project's specification. It is cheap, and it can be gamed: boilerplate such as "Therefore the answer follows, because of
+step one" scores high whatever it says. Words are matched whole; English, Chinese and Korean have tables (CJK words by containment, as they are not spaced).
 """
 
 from __future__ import annotations

@@ -47,7 +47,8 @@ class Rollout:
     async def _one(self, model: LanguageModel, problem: Problem, state: State) -> Evaluation:
         samples = [await self._play(model, problem, state) for _ in range(self.samples)]
         values = [value for value in samples if value is not None]
-        return Evaluation(sum(values) / len(values) if values else None, tuple(samples), f"{len(values)} of {self.samples} rollouts ended in a verdict")
+        reason = f"{len(values)} of {self.samples} rollouts ended in a verdict"
+        return Evaluation(sum(values) / len(values) if values else None, tuple(samples), reason)
 
     async def _play(self, model: LanguageModel, problem: Problem, state: State) -> float | None:
         for _ in range(self.depth):

@@ -39,7 +39,9 @@ class Seeded:
     `limit` is the most tokens of one reply, where a step has a share of the run's tokens.
     """
 
-    def __init__(self, inner: LanguageModel, seed: int, turn: Turn, node: str, occurrence: int, role: str | None = None, limit: int | None = None) -> None:
+    def __init__(
+        self, inner: LanguageModel, seed: int, turn: Turn, node: str, occurrence: int, role: str | None = None, limit: int | None = None
+    ) -> None:
         self._inner, self._seed, self._turn = inner, seed, turn
         self._node, self._occurrence, self._role, self._limit = node, occurrence, role, limit
         self._repeats: dict[tuple[str, str], int] = {}
