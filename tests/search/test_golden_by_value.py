@@ -213,7 +213,7 @@ async def test_then_refine_rewrites_the_best_kept_answer_until_it_stays() -> Non
 
 
 class Fixed:
-    """Chance that is written down: draws of Beta in order, with the parameters noted."""
+    """Chance that is written down: draws of Beta in order, with the parameters noted; uniform numbers are 0.5."""
 
     def __init__(self, *draws: float) -> None:
         self.draws, self.asked = list(draws), []  # type: ignore[var-annotated]
@@ -223,7 +223,7 @@ class Fixed:
         return self.draws.pop(0)
 
     def random(self) -> float:
-        raise AssertionError
+        return 0.5
 
 
 def test_adaptive_by_hand() -> None:
@@ -231,10 +231,13 @@ def test_adaptive_by_hand() -> None:
     2: wider Beta(½ + 0.75, ½ + 0.25) draws 0.2; deeper has seen nothing: Beta(½, ½) draws 0.9: deeper; the only child a draws from
        Beta(½ + 0.75, ½ + 0.25). At a: no child, so wider: ab 0.25; up: wider(a), itself(a), deeper(x) get 0.25.
     3: wider draws 0.8 from the same; deeper from Beta(½ + 0.25, ½ + 0.75) draws 0.7: wider: b 1.0; wider(x) is now 1.75 of 2.
-    4: wider Beta(½ + 1.75, ½ + 0.25); deeper wins; a draws from Beta(½ + 1.0, ½ + 1.0), b from Beta(½ + 1.0, ½ + 0.0): a wins; at a wider
-       Beta(½ + 0.25, ½ + 0.75) against deeper Beta(½, ½): deeper, to ab, which is at the depth limit no more than 3: wider.
+    4: wider Beta(½ + 1.75, ½ + 0.25); deeper wins; a draws 0.9 from Beta(½ + 1.0, ½ + 1.0). b has Beta(½ + 1.0, ½ + 0.0); above 0.9 it
+    lies under
+       a mass of 0.1^½ / (½·B(1.5, 0.5)) = 0.316 / 0.785 = 0.40, and the uniform number 0.5 is above that: b does not win, and is not drawn.
+       At a wider Beta(½ + 0.25, ½ + 0.75) draws 0.1, deeper, which has seen nothing, 0.6 from Beta(½, ½); the only child is ab; there
+       wider.
     """
-    rng = Fixed(0.2, 0.9, 0.5, 0.8, 0.7, 0.1, 0.3, 0.9, 0.2, 0.1, 0.6, 0.4)
+    rng = Fixed(0.2, 0.9, 0.5, 0.8, 0.7, 0.1, 0.3, 0.9, 0.1, 0.6, 0.4)
     driver = Driver(Adaptive(rollouts=4, depth=3), None)
     driver.frontier._rng = rng  # type: ignore[attr-defined]
     frontier: Any = driver.frontier
@@ -251,7 +254,7 @@ def test_adaptive_by_hand() -> None:
     assert rng.asked == [
         (half + 0.75, half + 0.25), (half, half), (half + 0.75, half + 0.25),
         (half + 0.75, half + 0.25), (half + 0.25, half + 0.75),
-        (half + 1.75, half + 0.25), (half + 0.25, half + 0.75), (half + 1.0, half + 1.0), (half + 1.0, half),
+        (half + 1.75, half + 0.25), (half + 0.25, half + 0.75), (half + 1.0, half + 1.0),
         (half + 0.25, half + 0.75), (half, half), (half + 0.25, half + 0.75),
     ]  # fmt: skip
     assert frontier.ended == "budget:rollouts"

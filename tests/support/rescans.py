@@ -233,8 +233,28 @@ class Ab:
             return None
         node = root
         while not self.goes_wider(log, node):
-            node = max((self.draw(self.itself(log, c)), -c.birth, c) for c in self.ways(log, node))[2]
+            node = self.best(log, self.ways(log, node))
         return node
+
+    def best(self, log: Log, ways: list[Node]) -> Node:
+        """The highest draw. All but the first are drawn only above the highest so far, by rejection from c·(1-x)^(b-1) / B(a, b)."""
+        best, top = ways[0], self.draw(self.itself(log, ways[0]))
+        for way in ways[1:]:
+            values = self.itself(log, way)
+            a, b = self.prior + sum(values), self.prior + sum(1 - value for value in values)
+            norm = math.gamma(a) * math.gamma(b) / math.gamma(a + b)
+            c = max(1.0, top ** (a - 1))
+            mass = c * (1 - top) ** b / (b * norm)
+            if mass >= 1:
+                x = self.rng.betavariate(a, b)
+            else:
+                x = 0.0
+                if self.rng.random() < mass:
+                    x = 1 - (1 - top) * self.rng.random() ** (1 / b)
+                    x = x if self.rng.random() < x ** (a - 1) / c else 0.0
+            if x > top:
+                best, top = way, x
+        return best
 
     def goes_wider(self, log: Log, node: Node) -> bool:
         if not self.ways(log, node) or not self.wide(log, node):

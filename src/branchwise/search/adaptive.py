@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import exp, lgamma, log
 
 from branchwise.errors import UsageError
 from branchwise.problem import Kind
@@ -66,12 +67,39 @@ class Adaptive:
 
 
 class _Arm:
-    """A Beta posterior: sums of rewards and of losses."""
+    """A Beta posterior: sums of rewards and of losses, and the logarithm of beta·B(alpha, beta), worked out when it is asked for."""
 
-    __slots__ = ("lost", "won")
+    __slots__ = ("_scale", "lost", "won")
 
     def __init__(self) -> None:
         self.won = self.lost = 0.0
+        self._scale: float | None = None
+
+    def add(self, won: float, lost: float) -> None:
+        """One more reward, or a virtual loss and its return."""
+        self.won += won
+        self.lost += lost
+        self._scale = None
+
+    def beyond(self, top: float, prior: float, rng: Chance) -> float:
+        """A draw, if it is above `top`; otherwise 0, and mostly for the price of one uniform number. The law is that of a plain draw.
+
+        Above `top` the density f(x) = x^(a-1)·(1-x)^(b-1) / B(a, b) lies under g(x) = c·(1-x)^(b-1) / B(a, b) with c = max(1, top^(a-1)),
+        whose mass there is m = c·(1-top)^b / (b·B(a, b)). Where m < 1: with probability m propose x from g, accept it with f(x)/g(x).
+        """
+        a, b = prior + self.won, prior + self.lost
+        if top >= 1.0:
+            return 0.0
+        if self._scale is None:
+            self._scale = log(b) + lgamma(a) + lgamma(b) - lgamma(a + b)
+        bend = (a - 1.0) * log(top) if a < 1.0 and top > 0.0 else 0.0
+        mass = b * log(1.0 - top) + bend - self._scale
+        if mass >= 0.0 or top <= 0.0:
+            return rng.betavariate(a, b)
+        if rng.random() >= exp(mass):
+            return 0.0
+        x = 1.0 - (1.0 - top) * rng.random() ** (1.0 / b)
+        return x if rng.random() < exp((a - 1.0) * log(x) - bend) else 0.0
 
 
 class _Arms:
@@ -128,23 +156,26 @@ class AdaptiveFrontier:
         return self._draw(arms.wider) >= self._draw(arms.deeper)
 
     def _child(self, node: Node) -> Node:
-        best, top = None, -1.0
+        """The child with the highest draw, ties to the earlier birth. Only draws that can win are made: see `_Arm.beyond`."""
+        prior, rng, all_arms = self._search.prior, self._rng, self._arms
+        best, top = None, 0.0
         for child in node.children:
-            arms = self._arms[child.birth]
+            arms = all_arms[child.birth]
             if arms.wide or arms.open:
-                draw = self._draw(arms.itself)
-                if draw > top:
+                if best is None:
+                    best, top = child, self._draw(arms.itself)
+                elif (draw := arms.itself.beyond(top, prior, rng)) > top:
                     best, top = child, draw
         assert best is not None
         return best
 
     def _lose(self, node: Node, amount: float) -> None:
         """Virtual loss on the way to `node`, or its return."""
-        self._arms[node.birth].wider.lost += amount
+        self._arms[node.birth].wider.add(0.0, amount)
         while node.parent is not None:
-            self._arms[node.birth].itself.lost += amount
+            self._arms[node.birth].itself.add(0.0, amount)
             node = node.parent
-            self._arms[node.birth].deeper.lost += amount
+            self._arms[node.birth].deeper.add(0.0, amount)
 
     def tell(self, done: Done) -> Sequence[Mark]:
         """Take the virtual loss back, and send the new value up the path."""
@@ -177,8 +208,7 @@ class AdaptiveFrontier:
     @staticmethod
     def _reward(arm: _Arm, value: float | None) -> None:
         if value is not None:
-            arm.won += value
-            arm.lost += 1.0 - value
+            arm.add(value, 1.0 - value)
 
     def _open(self, node: Node) -> None:
         """`node` has one more child that can be gone to. It may have been closed while that was on its way: then it opens again."""
