@@ -1,8 +1,8 @@
-"""The worst case of a run before anything is paid: states, calls, tokens, dollars, and the formula. Knows the parts of a method, calls no model."""
+"""The worst case of a run before anything is paid: states, calls, tokens, dollars, and the formula. Calls no model."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -56,10 +56,13 @@ class Estimate:
         }  # fmt: skip
 
 
-def estimate(problem: Problem, method: Method, *, budget: Budget | None = None, price: Price | None = None, k: int | None = None) -> Estimate:
+def estimate(
+    problem: Problem, method: Method, *, budget: Budget | None = None, price: Price | Mapping[str, Price | None] | None = None,
+    k: int | None = None,
+) -> Estimate:  # fmt: skip
     """The worst case of `method` on `problem`, from the search's plan and the bounds of the generator and the evaluator.
 
-    `price` is `None` where it is unknown; then so is `cost_usd`. `k` overrides the generator's own.
+    `price`, of all roles or by role, is `None` where it is unknown; then so is `cost_usd`. `k` overrides the generator's own.
     """
     method.refuse(problem)
     budget = budget or Budget()
@@ -71,20 +74,34 @@ def estimate(problem: Problem, method: Method, *, budget: Budget | None = None, 
     if total.calls != full_calls:
         formula.append(f"at the very most {total.calls} calls, where steps give less than k thoughts and more steps fit")
     calls, prompt, completion, tokens = total.calls, total.prompt_tokens, total.completion_tokens, total.tokens
-    cost = None if price is None else price.cost(prompt, completion) / 1e6
+    parts = (("generate", worst.generate), ("evaluate", worst.evaluate), ("answer", worst.answer))
+    cost = _cost(parts, price)
     if budget.calls is not None:
         calls, full_calls = min(calls, budget.calls), min(full_calls, budget.calls)
     if budget.tokens is not None:
         prompt, completion, tokens = min(prompt, budget.tokens), min(completion, budget.tokens), min(tokens, budget.tokens)
     if budget.cost is not None and cost is not None:
         cost = min(cost, budget.cost)
-    parts = (("generate", worst.generate), ("evaluate", worst.evaluate), ("answer", worst.answer))
     bounded = any(limit is not None for limit in (budget.calls, budget.tokens, budget.cost, budget.nodes, budget.seconds))
     return Estimate(
         worst.states, worst.judged, worst.expansions, calls, prompt, completion, cost, full.states, full_calls,
         {name: part for name, part in parts if part.calls}, tuple(formula), bounded, _warnings(worst.states, total.calls, bounded),
         tokens,
     )  # fmt: skip
+
+
+def _cost(parts: Iterable[tuple[str, Bound]], price: Price | Mapping[str, Price | None] | None) -> float | None:
+    """Dollars; unknown where the price of a role that has calls is."""
+    if not isinstance(price, Mapping):
+        price = dict.fromkeys(("all",), price)
+        parts = [("all", sum((part for _, part in parts), Bound()))]
+    total = 0
+    for role, part in parts:
+        own = price.get(role)
+        if own is None and (part.calls or role == "all"):
+            return None
+        total += 0 if own is None else own.cost(part.prompt_tokens, part.completion_tokens)
+    return total / 1e6
 
 
 @dataclass(slots=True)

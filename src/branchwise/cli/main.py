@@ -15,6 +15,7 @@ from branchwise.cli.faults import EXITS, exit_code, report
 from branchwise.cli.models import models_group
 from branchwise.cli.page import GroupPage
 from branchwise.cli.places import HOME, MODELS
+from branchwise.cli.rescore import fork_command, rescore_command
 from branchwise.cli.show import show_command
 from branchwise.cli.solve import solve_command
 
@@ -45,6 +46,7 @@ class Program(GroupPage):
     epilog=f"""\b
 Examples:
   branchwise solve "4 9 10 13" --task game24
+  branchwise solve "Should we cache the sessions?" --context design.md
   branchwise estimate "4 9 10 13" --task game24 --breadth 3
   branchwise show TRACE
   branchwise models list
@@ -67,7 +69,7 @@ def cli() -> None:
     """
 
 
-for _command in (solve_command, estimate_command, show_command, models_group):
+for _command in (solve_command, estimate_command, show_command, rescore_command, fork_command, models_group):
     cli.add_command(_command)
 
 

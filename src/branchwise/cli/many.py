@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from branchwise.batch import BatchItem, Summary, outcome, solve_many
 from branchwise.cli.faults import ANSWER, FAILED, INTERRUPTED
-from branchwise.cli.opening import Interrupted, PullBar, opened
+from branchwise.cli.opening import Interrupted, PullBar, opened_by_role
 from branchwise.cli.report import spending
 from branchwise.cli.settings import Settings, merge, model_name
 from branchwise.cli.signals import interruptible
@@ -29,6 +29,7 @@ from branchwise.result import versions
 from branchwise.rows import Rows
 from branchwise.solve import Stop
 from branchwise.tasks import select
+from branchwise.thought.ask import asks
 
 __all__ = ["items_of", "run_many"]
 
@@ -37,7 +38,7 @@ _KEYS = ("id", "prompt")
 
 def run_many(flags: Mapping[str, Any]) -> int:
     """Solve the items that the results file lacks, and print a summary. Raises `UsageError` before the first call."""
-    for name in ("problem", "resume", "trace"):
+    for name in ("problem", "context", "resume", "trace"):
         if flags[name] is not None and (name, flags[name]) != ("trace", "none"):
             flag = "PROBLEM" if name == "problem" else f"--{name}"
             raise UsageError(f"{flag} does not go with many problems; started again, the same command goes on by itself")
@@ -61,6 +62,8 @@ def run_many(flags: Mapping[str, Any]) -> int:
 def _check(settings: Settings, items: Sequence[BatchItem]) -> None:
     """Refuse what would fail for every item: a method that does not suit the task's problems, and prompts that cannot be used."""
     method = settings.make_method()
+    if asks(method.evaluate):
+        raise UsageError("--evaluate ask asks you for every state; it goes with one problem")
     for item in items:
         try:
             problem = item.make()
@@ -140,7 +143,10 @@ async def _run(
     price = settings.price(flags["prices"])
     try:
         with interruptible(interrupt):
-            async with opened(settings.model, parallel=settings.parallel, key_file=flags["key_file"], say=say, bar=bar) as model:
+            opening = opened_by_role(
+                settings.model, settings.models, parallel=settings.parallel, key_file=flags["key_file"], say=say, bar=bar
+            )
+            async with opening as model:
                 with progress.bar if sys.stderr.isatty() and not flags["quiet"] else nullcontext():
                     summary = await solve_many(
                         items, settings.make_method(), model, rows, jobs=min(flags["jobs"] or 1, len(items)), parallel=settings.parallel,

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
+from branchwise.cli.asking import ask_terminal
 from branchwise.cli.places import environment, weights_folder
 from branchwise.cli.text import error_console
 from branchwise.errors import BranchwiseError
 from branchwise.model.base import LanguageModel
 from branchwise.model.local import LocalSettings
+from branchwise.model.person import Person
 from branchwise.model.registry import open_model, parse_spec
+from branchwise.model.routed import Routed
 from branchwise.model.tape import TapeModel
 from branchwise.model.weights import WEIGHTS, find
 
-__all__ = ["Interrupted", "PullBar", "opened"]
+__all__ = ["Interrupted", "PullBar", "opened", "opened_by_role"]
 
 _MOST_SLOTS = 32
 
@@ -88,3 +91,30 @@ async def opened(
         finally:
             bar.close()
         yield model
+
+
+@asynccontextmanager
+async def opened_by_role(
+    text: str,
+    others: Mapping[str, str],
+    *,
+    person: bool = False,
+    parallel: int,
+    key_file: Path | None,
+    say: Callable[[str], None],
+    bar: PullBar | None = None,
+) -> AsyncIterator[LanguageModel]:
+    """The model that `text` names, and `others` by role behind it; a `person` at this terminal judges.
+
+    A model that is named twice is opened once. The key of `key_file` goes to the first alone.
+    """
+    async with AsyncExitStack() as stack:
+        models: dict[str, LanguageModel] = {}
+        for name in (text, *others.values()):
+            if name not in models:
+                key = key_file if name == text else None
+                models[name] = await stack.enter_async_context(opened(name, parallel=parallel, key_file=key, say=say, bar=bar))
+        roles = {role: models[name] for role, name in others.items()}
+        if person and parse_spec(text).kind != "tape":
+            roles["evaluate"] = Person(ask_terminal)
+        yield Routed(models[text], roles) if roles else models[text]

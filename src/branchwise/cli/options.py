@@ -13,6 +13,7 @@ from branchwise.cli.page import Limit, Option, Parallel
 from branchwise.cli.settings import SETTINGS
 from branchwise.methods import EVALUATORS, METHODS
 from branchwise.model.registry import FORMS
+from branchwise.search.pick import PICKS
 from branchwise.tasks import TASKS
 
 __all__ = ["methods_help", "run_options", "solve_options"]
@@ -31,7 +32,7 @@ _METHOD_FLAGS: dict[str, tuple[click.ParamType[Any], str]] = {
     "prune_below": (click.FloatRange(0, 1), "A state valued below this is given up, in [0, 1]."),
     "prune_at": (click.FloatRange(0, 1), "A state valued at this or below is given up, in [0, 1]."),
     "max_steps": (click.IntRange(min=1), "States visited at the most."),
-    "evaluate": (click.Choice(sorted(EVALUATORS)), "Who judges a state."),
+    "evaluate": (click.Choice(sorted(EVALUATORS)), "Who judges a state. ask: you, at this terminal; reward: an endpoint."),
     "select": (click.Choice(["greedy", "sample"]), "Keep the best of a level, or draw them in proportion to value."),
     "rollouts": (click.IntRange(min=1), "Rounds of select, expand, evaluate, back up."),
     "exploration": (click.FloatRange(min=0), "c: how much little visited states are preferred, on the scale of values in [0, 1]."),
@@ -43,9 +44,13 @@ _METHOD_FLAGS: dict[str, tuple[click.ParamType[Any], str]] = {
     "patience": (click.IntRange(min=0), "Rollouts without improvement after which it ends; 0: never."),
     "roots": (click.Choice(["both", "naive", "dummy"]), "Answers to begin from: a naive one, a dummy, or both."),
     "choice": (click.Choice(["greedy", "importance"]), "How the answer to refine is chosen."),
-    "pick": (click.Choice(["best_refined", "most_visited", "majority"]), "How the final answer is chosen."),
+    "generate": (click.Choice(["propose", "sample"]), "Next thoughts listed in one reply, or sampled one by one."),
+    "shots": (click.IntRange(min=0), "Examples in the first prompt, where the task has such a wording (0: none)."),
+    "pick": (click.Choice(list(PICKS)), "How the node that answers is chosen, in place of the method's own way."),
 }
 """Type and help of each setting of a method; one that is missing here is offered as plain text."""
+_ALIASES = {"k": ("--branching",)}
+"""Other names of the same flag."""
 
 
 def methods_help() -> str:
@@ -69,17 +74,22 @@ def _flag(name: str) -> Callable[[F], F]:
     if kind is click.BOOL:
         return _option("Method", f"{flag}/--no-{flag[2:]}", name, default=None, help=words)
     metavar = None if isinstance(kind, click.Choice) else "N" if isinstance(kind, click.IntRange) else "X"
-    return _option("Method", flag, name, type=kind, metavar=metavar, help=words)
+    names = (flag, *_ALIASES.get(name, ()))
+    return _option("Method", *names, name, type=kind, metavar=metavar, help=words)
 
 
 def _shown(default: object) -> str:
+    if default is None:
+        return "the task's own"
     return {True: "yes", False: "no"}.get(default, str(default)) if isinstance(default, bool) else str(default)
 
 
 def _problem_options() -> list[Callable[[Any], Any]]:
     tasks = ", ".join(f"{task.name} ({task.summary})" for task in TASKS.values())
     return [
-        _option("Problem", "--task", metavar="NAME", help=f"What kind of problem it is: {tasks}."),
+        _option("Problem", "--task", metavar="NAME|FILE.yaml",
+                help=f"What kind of problem it is: {tasks}; or a file that describes your own.  [default: open]"),
+        _option("Problem", "--context", type=_FILE, metavar="FILE", help="Material that the model may read for the problem: text, UTF-8."),
         _option("Problem", "--prompts", type=_FOLDER, metavar="DIR",
                 help="Own wording: NAME.txt files in place of the task's prompts of that name."),
         _option("Many problems", "--items", metavar="RANGE",
@@ -108,6 +118,9 @@ def _method_options() -> list[Callable[[Any], Any]]:
 def _model_options() -> list[Callable[[Any], Any]]:
     options = [
         _option("Model", "--model", metavar="SPEC", help=f"{' | '.join(FORMS)}  [default: local]"),
+        _option("Model", "--evaluator-model", metavar="SPEC",
+                help="Another model that judges, or reward:URL[#NAME] for --evaluate reward.  [default: that of --model]"),
+        _option("Model", "--answer-model", metavar="SPEC", help="Another model that writes the answer.  [default: that of --model]"),
         _option("Model", "--key-file", type=_FILE, metavar="FILE",
                 help="A file that holds the server's key, readable by you alone.  [default: the variable of that host, such as "
                 "OPENAI_API_KEY]"),
@@ -133,7 +146,6 @@ def _budget_options() -> list[Callable[[Any], Any]]:
                 help=f"Dollars; refused where the price is unknown. {none}"),
         _option("Budget", "--max-seconds", type=Limit(whole=False), metavar="S", help=f"Seconds. {none}"),
         _option("Budget", "--max-nodes", type=Limit(), metavar="N",
-
                 help="Thoughts in the tree. A positive number, or none.  [default: best_first 15, a_star 60, others none]"),
         _option("Budget", "--parallel", type=Parallel(), metavar="N",
                 help="Model calls at once, or none for as many as the search has ready; never changes the tree.  [default: 8]"),

@@ -10,6 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from branchwise.budget import Usage
+from branchwise.cli.compared import print_compared
 from branchwise.cli.text import dollars, line, plain, safe_text, seconds, value
 from branchwise.methods import METHODS
 from branchwise.problem import Kind
@@ -23,10 +24,13 @@ def print_result(result: Result, console: Console) -> None:
     """The human form of `Result.to_json`."""
     console.print(Text("Answer: ", style="bold") + safe_text(result.answer or "none", "bold green" if result.solved else ""))
     console.print(safe_text(f"Solved: {verdict(result)}"))
+    if result.confidence and result.solved is None:
+        console.print(safe_text(f"Confidence: {result.confidence:.2f} (the mean value of the thoughts on the path, as they were judged)"))
     if result.node is not None and result.node.path:
         console.print(Text("\nPath", style="bold"))
         for number, node in enumerate(result.node.path, 1):
             print_step(number, node, console)
+    print_compared(result, console)
     console.print(safe_text(f"\nThoughts: {counts_line(result.tree.counts())}"))
     if result.tree.unparsed:
         console.print(safe_text(f"Judgements that could not be read: {result.tree.unparsed}"))

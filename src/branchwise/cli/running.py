@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from branchwise.budget import Price
 from branchwise.cli.live import View, watching
-from branchwise.cli.opening import Interrupted, PullBar, opened
+from branchwise.cli.opening import Interrupted, PullBar, opened_by_role
 from branchwise.cli.settings import Settings, model_name
 from branchwise.cli.signals import interruptible
 from branchwise.cli.text import error_console
@@ -20,6 +20,7 @@ from branchwise.model.registry import parse_spec
 from branchwise.problem import Problem
 from branchwise.result import Result, versions
 from branchwise.solve import Stop, solve
+from branchwise.thought.ask import asks
 
 __all__ = ["Broken", "Plan", "run"]
 
@@ -39,7 +40,7 @@ class Plan:
     settings: Settings
     problem: Problem
     method: Method
-    price: Price | None
+    price: Price | Mapping[str, Price | None] | None
     trace: Path | None
     resume: Path | None
     key_file: Path | None
@@ -66,10 +67,14 @@ async def _run(plan: Plan) -> Result:
 
     try:
         with interruptible(interrupt):
-            async with opened(settings.model, parallel=settings.parallel, key_file=plan.key_file, say=plan.say, bar=bar) as model:
+            person = asks(plan.method.evaluate)
+            opening = opened_by_role(
+                settings.model, settings.models, person=person, parallel=settings.parallel, key_file=plan.key_file, say=plan.say, bar=bar
+            )
+            async with opening as model:
                 drawn = error_console()
                 drawn.soft_wrap = False
-                if plan.quiet:
+                if plan.quiet or person:
                     return await _solve(plan, model, stop, view)
                 async with watching(view, drawn):
                     return await _solve(plan, model, stop, view)

@@ -18,8 +18,13 @@ from branchwise.model.registry import ModelSpec, parse_spec, price_of
 from branchwise.model.secrets import split_userinfo
 from branchwise.model.weights import WEIGHTS
 from branchwise.problem import Problem
+from branchwise.search.pick import PICKS
 from branchwise.tasks import TASKS, Task, task
+from branchwise.tasks.from_file import is_task_file
+from branchwise.tasks.open import OPEN_TASK
+from branchwise.thought.ask import asks
 from branchwise.thought.prompts import load_folder, prompt_for
+from branchwise.thought.reward_model import RewardModel
 from branchwise.trace import Started, read_trace
 
 __all__ = ["LIMITS", "ROLES", "SETTINGS", "Settings", "merge", "model_name", "settings_of"]
@@ -46,6 +51,8 @@ class Settings:
     prompts: Mapping[str, str] = field(default_factory=dict)
     """The user's own wording by prompt name."""
     model: str = "local"
+    models: Mapping[str, str] = field(default_factory=dict)
+    """Other models by role: evaluate, answer."""
     seed: int = 0
     window: int | None = None
     budget: Mapping[str, float] = field(default_factory=dict)
@@ -65,7 +72,12 @@ class Settings:
 
     def make_method(self) -> Method:
         """The method with its settings, sampling and window. Raises `UsageError` for what does not apply to it."""
-        method = self.found_task.method(self.method, self.options)
+        options = dict(self.options)
+        pick = options.pop("pick", None) if "pick" not in preset(self.method).settings else None
+        method = self.found_task.method(self.method, options)
+        if pick is not None:
+            method = dataclasses.replace(method, pick=PICKS[pick])
+        self._check_models(method)
         for role in ROLES:
             part, own = getattr(method, role), self.sampling.get(role, {})
             if part is None and own:
@@ -76,20 +88,39 @@ class Settings:
                 method = dataclasses.replace(method, **{role: with_sampling(part, **changes)})
         return method if self.window is None else dataclasses.replace(method, window=self.window)
 
+    def _check_models(self, method: Method) -> None:
+        """Refuse a model of a role that has no calls, and a judge and an evaluator that do not fit together."""
+        flags = {"evaluate": "--evaluator-model", "answer": "--answer-model"}
+        for role in self.models:
+            if getattr(method, role) is None:
+                raise UsageError(f"method {self.method} has no model call of role {role!r}, so {flags[role]} would do nothing")
+        judge = parse_spec(self.models["evaluate"]).kind if "evaluate" in self.models else ""
+        if asks(method.evaluate) and judge:
+            raise UsageError("--evaluate ask asks you, so --evaluator-model would do nothing")
+        if isinstance(method.evaluate, RewardModel) != (judge == "reward") and parse_spec(self.model).kind not in ("tape", "script"):
+            raise UsageError("--evaluate reward and --evaluator-model reward:URL go together: the endpoint gives values, and no text")
+        if "reward" in (parse_spec(self.model).kind, parse_spec(self.models.get("answer", "local")).kind):
+            raise UsageError("reward:URL gives values only: it goes with --evaluator-model, for --evaluate reward")
+
     def make_budget(self) -> Budget:
         """The limits."""
         return Budget(**self.budget)  # type: ignore[arg-type]
 
-    def price(self, prices: Path | None) -> Price | None:
-        """The model's price: 0 for what runs here, as recorded for a tape, `None` where it is unknown."""
+    def price(self, prices: Path | None) -> Price | dict[str, Price | None] | None:
+        """The model's price: 0 for what runs here, as recorded for a tape, `None` where it is unknown; by role where models differ."""
         table = Prices.builtin() if prices is None else Prices.load(prices)
-        spec = parse_spec(self.model)
-        return Price(0.0, 0.0, 0.0) if spec.kind == "tape" else price_of(spec, table)
+
+        def of(text: str) -> Price | None:
+            spec = parse_spec(text)
+            return Price(0.0, 0.0, 0.0) if spec.kind == "tape" else price_of(spec, table)
+
+        return {role: of(self.models.get(role, self.model)) for role in ROLES} if self.models else of(self.model)
 
     def to_json(self) -> dict[str, Any]:
         """As the trace keeps it: no password of an address."""
         data = dataclasses.asdict(self)
         data["model"] = model_name(self.model)
+        data["models"] = {role: model_name(text) for role, text in self.models.items()}
         return data
 
     @classmethod
@@ -104,6 +135,8 @@ def model_name(text: str) -> str:
     spec: ModelSpec = parse_spec(text)
     if spec.kind == "http":
         return f"{split_userinfo(spec.url)[0]}#{spec.target}"
+    if spec.kind == "reward":
+        return f"reward:{split_userinfo(spec.url)[0]}{'#' + spec.target if spec.target else ''}"
     return f"local:{spec.target}" if spec.kind == "local" and spec.target in WEIGHTS and not spec.options else text.strip()
 
 
@@ -122,10 +155,10 @@ def settings_of(trace: Path) -> Settings:
 def merge(flags: Mapping[str, Any], base: Settings | None = None) -> Settings:
     """Settings from `flags` (those that were given; `None` is not given) over `base`. Raises `UsageError`."""
     given = {key: value for key, value in flags.items() if value is not None}
-    name = given.get("task", base.task if base else None)
-    if name is None:
+    name = given.get("task", base.task if base else OPEN_TASK.name)
+    if "task" not in given and base is None and not any(char.isalpha() for char in str(given.get("problem", "words"))):
         tasks = "; ".join(f"{found.name} ({found.summary})" for found in TASKS.values())
-        raise UsageError(f"which task? Give --task NAME. There are: {tasks}")
+        raise UsageError(f"which task? A problem without a word in it is no question: give --task NAME. There are: {tasks}")
     found = task(name)
     method = str(given.get("method", base.method if base else found.default_method)).lower()
     preset(found.check_method(method))
@@ -134,17 +167,23 @@ def merge(flags: Mapping[str, Any], base: Settings | None = None) -> Settings:
         options["max_nodes"] = None
     model = str(given.get("model", base.model if base else "local"))
     parse_spec(model)
+    models = dict(base.models) if base else {}
+    for role, flag in (("evaluate", "evaluator_model"), ("answer", "answer_model")):
+        if flag in given:
+            models[role] = str(given[flag])
+            parse_spec(models[role])
     prompts = dict(base.prompts) if base else {}
     if "prompts" in given:
         prompts = load_folder(given["prompts"], found.prompts)
     return Settings(
-        task=found.name,
+        task=str(Path(name).resolve()) if is_task_file(name) else found.name,
         problem=str(given.get("problem", base.problem if base else "")),
         method=method,
         options={**(base.options if base and base.method == method else {}), **options},
         sampling=_sampling(given, base),
         prompts=prompts,
         model=model,
+        models=models,
         seed=given.get("seed", base.seed if base else 0),
         window=given.get("window", base.window if base else None),
         budget=_budget(given, base),

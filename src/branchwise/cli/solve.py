@@ -22,8 +22,8 @@ __all__ = ["solve_command"]
 
 HELP = """Solve PROBLEM by searching over a language model's thoughts, and print the answer.
 
-    PROBLEM is the text of the problem; - reads it from standard input. What it must look like is the task's affair: for game24 it is four
-    numbers, "4 9 10 13".
+    PROBLEM is the text of the problem; - reads it from standard input, @FILE from a file. What it must look like is the task's affair: for
+    the task open it is any question or decision, for game24 it is four numbers, "4 9 10 13".
 
     The model proposes next thoughts, the thoughts are judged (by a program where one can, else by the model), and the search keeps the
     best, prunes and goes back, until a solution is proven, nothing is left to try, or the budget is spent. Out of budget is no failure: the
@@ -38,6 +38,8 @@ HELP = """Solve PROBLEM by searching over a language model's thoughts, and print
 EPILOG = f"""\b
 Examples:
   branchwise solve "4 9 10 13" --task game24
+  branchwise solve "Should we cache the sessions?" --context design.md --evaluate score
+  branchwise solve @question.txt --task mine.yaml
   branchwise solve "4 9 10 13" --task game24 --method tot_dfs --k 8 --samples 3 --seed 7
   branchwise solve "4 9 10 13" --task game24 --model openai:gpt-4o-mini --max-cost 0.05
   branchwise solve "4 9 10 13" --task game24 --max-calls 40 --json

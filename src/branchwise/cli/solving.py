@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from branchwise.cli.asking import can_ask
 from branchwise.cli.page import arguments
 from branchwise.cli.places import new_trace
 from branchwise.cli.running import Plan
@@ -19,6 +20,9 @@ from branchwise.errors import UsageError
 from branchwise.estimate import estimate
 from branchwise.model.registry import parse_spec
 from branchwise.model.secrets import mask
+from branchwise.tasks import task
+from branchwise.tasks.open import OPEN_TASK
+from branchwise.thought.ask import asks
 
 __all__ = ["about", "plan_of", "settings_from"]
 
@@ -30,6 +34,8 @@ def plan_of(flags: Mapping[str, Any]) -> Plan:
         raise UsageError("give either --trace for a new run or --resume for one to go on with; resuming appends to its own trace")
     settings = settings_from(flags, resume)
     problem, method = settings.make_problem(), settings.make_method()
+    if asks(method.evaluate) and parse_spec(settings.model).kind != "tape" and not can_ask():
+        raise UsageError("--evaluate ask asks you for values, so standard input must be a terminal")
     worst = estimate(problem, method, budget=settings.make_budget())
     where = None if resume is not None or trace == "none" else Path(trace) if trace else new_trace()
     quiet = flags["quiet"]
@@ -53,11 +59,34 @@ def settings_from(flags: Mapping[str, Any], resume: Path | None = None) -> Setti
         base = settings_of(resume)
     elif (model := flags["model"]) is not None and (spec := parse_spec(model)).kind == "tape" and flags["task"] is None:
         base = settings_of(Path(spec.target))
-    text = sys.stdin.read().strip() if flags["problem"] == "-" else flags["problem"]
-    settings = merge({**flags, "problem": text}, base)
+    settings = merge({**flags, "problem": _text(flags, resume)}, base)
     if not settings.problem:
-        raise UsageError('which problem? Give its text, for example: branchwise solve "4 9 10 13" --task game24')
+        raise UsageError('which problem? Give its text, for example: branchwise solve "Review this design: ..."')
     return settings
+
+
+def _text(flags: Mapping[str, Any], resume: Path | None) -> str | None:
+    """The problem as the flags state it, with the material of --context."""
+    text: str | None = flags["problem"]
+    if text == "-":
+        text = sys.stdin.read().strip()
+    elif text is not None and text.startswith("@"):
+        text = _read(Path(text[1:]), "problem").strip()
+    if flags["context"] is None:
+        return text
+    if resume is not None:
+        raise UsageError("--context belongs to the problem, which --resume takes from the trace")
+    found = task(flags["task"] or OPEN_TASK.name)
+    if found.material is None:
+        raise UsageError(f"task {found.name} has no use for --context: its problems are stated in full")
+    return found.material(text or "", _read(flags["context"], "context"))
+
+
+def _read(path: Path, what: str) -> str:
+    try:
+        return path.expanduser().read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read the {what} {path}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
 
 
 def about(settings: Settings) -> dict[str, Any]:

@@ -18,24 +18,25 @@ from branchwise.model.base import LanguageModel
 from branchwise.model.local import Local, LocalSettings
 from branchwise.model.openai_http import OPENAI_URL, OpenAIChat
 from branchwise.model.prices import Prices
+from branchwise.model.reward import RewardEndpoint
 from branchwise.model.scripted import Scripted
 from branchwise.model.secrets import find_key, split_userinfo
 from branchwise.model.weights import DEFAULT, WEIGHTS, Progress, known, pull
 
 __all__ = ["FORMS", "ModelSpec", "open_model", "parse_spec", "price_of"]
 
-FORMS = ("local", "local:NAME", "local:/path/file.gguf", "openai:NAME", "http://host:port/v1#NAME", "script:FILE", "tape:FILE")
-"""What can be written after `--model`."""
+FORMS = ("local", "local:NAME", "local:/path/file.gguf", "openai:NAME", "http://host:port/v1#NAME", "script:FILE", "tape:FILE", "reward:URL")
+"""What can be written after `--model`; `reward:URL` after `--evaluator-model` only."""
 
-KINDS = ("local", "openai", "script", "tape")
+KINDS = ("local", "openai", "script", "tape", "reward")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """What a model's name means. `kind` is local, openai, http, script, tape, or that of a plug-in.
+    """What a model's name means. `kind` is local, openai, http, script, tape, reward, or that of a plug-in.
 
-    `target` is the weights' name or path, the model's name, or the file; `url` the address of an http model, which may hold a password
-    and is never shown. `options` are the settings after a `?` of a local model.
+    `target` is the weights' name or path, the model's name, or the file; `url` the address of an http or reward model, which may hold a
+    password and is never shown. `options` are the settings after a `?` of a local model.
     """
 
     kind: str
@@ -71,6 +72,10 @@ def parse_spec(text: str) -> ModelSpec:
         raise UnknownName("model", text, (*FORMS, *(f"{name}:TARGET" for name in plugins.names())))
     if not target:
         raise UsageError(f"{kind}: needs a name after the colon; forms: {', '.join(FORMS)}")
+    if kind == "reward":
+        url, _, model = target.partition("#")
+        split_userinfo(url)
+        return ModelSpec("reward", model, url)
     return ModelSpec(kind, target)
 
 
@@ -122,6 +127,9 @@ async def open_model(
             raise UsageError("openai: needs a key; set OPENAI_API_KEY, or give --key-file FILE")
         async with OpenAIChat(spec.target, url, key=key, timeout=patience) as chat:
             yield chat
+    elif spec.kind == "reward":
+        async with RewardEndpoint(spec.url, spec.target, key=find_key(spec.url, environ or {}, key_file), timeout=patience) as endpoint:
+            yield endpoint
     elif spec.kind == "script":
         yield Scripted.load(Path(spec.target))
     elif spec.kind != "tape":
