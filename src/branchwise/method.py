@@ -75,6 +75,8 @@ class Method:
                 f"method {self.name!r} goes back to earlier states, but this problem is not reversible: "
                 "use chain, or a beam of breadth 1, or search over a plan only"
             )
+        if (refuse := getattr(self.evaluate, "refuse", None)) is not None:
+            refuse(problem)
 
 
 _NAMES = {

@@ -12,7 +12,10 @@ from branchwise.search.base import rank
 from branchwise.search.self_refine import quality
 from branchwise.tree import Fate, Node, Tree
 
-__all__ = ["PICKS", "Pick", "best_path", "best_refined", "best_value", "deepest", "last", "majority", "most_visited", "refined_values"]
+__all__ = [
+    "PICKS", "Pick", "best_path", "best_refined", "best_value", "complete_or_deepest", "deepest", "last", "majority", "most_visited",
+    "refined_values",
+]  # fmt: skip
 
 Pick = Callable[[Tree, Problem], Node | None]
 """From a finished tree to the node that answers, or `None` where no thought is left."""
@@ -83,6 +86,13 @@ def deepest(tree: Tree, problem: Problem) -> Node | None:
     return min(visited, key=lambda node: (-node.depth, node.decided, node.birth), default=None)
 
 
+def complete_or_deepest(tree: Tree, problem: Problem) -> Node | None:
+    """The first complete answer that was kept, else `deepest`: for problems where nothing can be added to a complete state, so that it is
+    as deep as its path can get."""
+    done = [node for node in tree if node.status.kind is Kind.COMPLETE and node.fate is Fate.KEPT]
+    return _proven(tree) or min(done, key=lambda node: node.decided, default=None) or deepest(tree, problem)
+
+
 def best_path(tree: Tree, problem: Problem) -> Node | None:
     """Proven, else the end of the path with the highest mean value: of complete answers, else of leaves; pruned ones when no other is left.
 
@@ -141,5 +151,6 @@ def most_visited(tree: Tree, problem: Problem) -> Node | None:
     return max(_alive(tree), key=key, default=None)
 
 
-PICKS: Mapping[str, Pick] = {pick.__name__: pick for pick in (best_value, best_path, best_refined, most_visited, majority, deepest, last)}
+_ALL = (best_value, best_path, best_refined, most_visited, majority, deepest, complete_or_deepest, last)
+PICKS: Mapping[str, Pick] = {pick.__name__: pick for pick in _ALL}
 """Every pick by its public name."""

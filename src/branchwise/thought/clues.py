@@ -73,7 +73,12 @@ class Clues:
 
     def bound(self, problem: Problem, size: Size, n: int) -> Bound:
         """A call a clue."""
-        return ask_bound(problem, self.prompt, size, 1, self.sampling) * (n * _clued(problem).most_clues)
+        most = _clued(problem).most_clues
+        return ask_bound(problem, self.prompt, size, 1, self.sampling) * (n * most)
+
+    def refuse(self, problem: Problem) -> None:
+        """Raise `MethodError` for a problem without clues."""
+        _clued(problem)
 
 
 def _clued(problem: Problem) -> HasClues:
