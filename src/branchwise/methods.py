@@ -22,8 +22,9 @@ from branchwise.search.self_refine import SelfRefineSearch
 from branchwise.search.then_refine import ThenRefine
 from branchwise.search.uct import Mcts
 from branchwise.thought.ask import Ask
-from branchwise.thought.base import Evaluator
+from branchwise.thought.base import Evaluator, Generator
 from branchwise.thought.check import Check
+from branchwise.thought.clues import Clues
 from branchwise.thought.heuristic import Heuristic
 from branchwise.thought.likelihood import Likelihood
 from branchwise.thought.propose import Propose
@@ -40,35 +41,47 @@ from branchwise.thought.vote import Vote
 __all__ = ["EVALUATORS", "METHODS", "Preset", "evaluator", "preset"]
 
 
-def io() -> Method:
+def _prompt(name: str, shots: int | None) -> str:
+    """The task's own wording, or the one with so many examples: `cot`, `cot_0shot`."""
+    return name if shots is None else f"{name}_{shots}shot"
+
+
+def _next_steps(how: str, k: int, shots: int | None = None) -> Generator:
+    """`k` next thoughts, listed in one reply ("propose") or sampled one by one ("sample"). Raises `UnknownName`."""
+    if how not in ("propose", "sample"):
+        raise UnknownName("generator", how, ("propose", "sample"))
+    return Propose(k=k, prompt=_prompt("propose", shots)) if how == "propose" else Sample(k=k, prompt=_prompt("sample", shots))
+
+
+def io(*, shots: int | None = None) -> Method:
     """Input to output: one reply, no steps."""
-    return Method(name="io", generate=Sample(k=1, prompt="io", whole=True), search=Chain(), pick=last)
+    return Method(name="io", generate=Sample(k=1, prompt=_prompt("io", shots), whole=True), search=Chain(), pick=last)
 
 
-def cot() -> Method:
+def cot(*, shots: int | None = None) -> Method:
     """One chain of thought (Wei et al. 2022)."""
-    return Method(name="cot", generate=Sample(k=1, prompt="cot", whole=True), search=Chain(), pick=last)
+    return Method(name="cot", generate=Sample(k=1, prompt=_prompt("cot", shots), whole=True), search=Chain(), pick=last)
 
 
-def cot_sc(*, k: int = 10) -> Method:
+def cot_sc(*, k: int = 10, shots: int | None = None) -> Method:
     """Self-consistency: `k` chains of thought, the majority of their normalised answers (Wang et al. 2022)."""
-    generate = Sample(k=k, prompt="cot", whole=True)
+    generate = Sample(k=k, prompt=_prompt("cot", shots), whole=True)
     return Method(name="cot_sc", generate=generate, search=Beam(breadth=k, depth=1), pick=majority, stop_when_solved=False)
 
 
-def refine(*, rounds: int = 10) -> Method:
+def refine(*, rounds: int = 10, shots: int | None = None) -> Method:
     """An answer, then up to `rounds` rounds of "reflect on your mistakes and improve" (Yao et al. 2023, section 4.1)."""
-    return Method(name="refine", generate=Refine(), search=Chain(depth=1 + rounds), pick=last)
+    return Method(name="refine", generate=Refine(first=_prompt("io", shots)), search=Chain(depth=1 + rounds), pick=last)
 
 
 def tot_bfs(
     *, k: int = 8, breadth: int = 5, depth: int = 3, samples: int = 3, prune_below: float = 0.001, select: str = "greedy",
-    evaluate: str = "value",
+    evaluate: str = "value", generate: str = "propose", shots: int | None = None,
 ) -> Method:  # fmt: skip
-    """Tree of Thoughts, breadth first: propose, value each state alone, keep the best (Yao et al. 2023, Algorithm 1)."""
+    """Tree of Thoughts, breadth first: next thoughts, their values, keep the best of each level (Yao et al. 2023, Algorithm 1)."""
     return Method(
         name="tot_bfs",
-        generate=Propose(k=k),
+        generate=_next_steps(generate, k, shots),
         evaluate=evaluator(evaluate, samples),
         search=Beam(breadth=breadth, depth=depth, prune_below=prune_below, select=cast(Literal["greedy", "sample"], select)),
         answer=Sample(k=1, prompt="answer", whole=True),
@@ -76,22 +89,34 @@ def tot_bfs(
 
 
 def tot_dfs(
-    *, k: int = 8, depth: int = 3, samples: int = 3, prune_at: float = 0.001, max_steps: int = 100, evaluate: str = "value"
+    *, k: int = 8, depth: int = 3, samples: int = 3, prune_at: float = 0.001, max_steps: int = 100, evaluate: str = "value",
+    generate: str = "propose",
 ) -> Method:  # fmt: skip
     """Tree of Thoughts, depth first: value a child when its turn comes, prune, come back (Yao et al. 2023, Algorithm 2)."""
     return Method(
         name="tot_dfs",
-        generate=Propose(k=k),
+        generate=_next_steps(generate, k),
         evaluate=evaluator(evaluate, samples),
         search=DepthFirst(depth=depth, prune_at=prune_at, max_steps=max_steps),
         pick=deepest,
     )
 
 
-def best_of_n(*, k: int = 10, samples: int = 1, evaluate: str = "score") -> Method:
+def tot_dfs_no_prune(*, k: int = 8, depth: int = 3, max_steps: int = 100, generate: str = "propose") -> Method:
+    """Ablation of tot_dfs: nothing is valued and nothing pruned, so it visits whatever comes first (Yao et al. 2023, section 4.3)."""
+    search = DepthFirst(depth=depth, prune_at=-1, max_steps=max_steps)
+    return Method(name="tot_dfs_no_prune", generate=_next_steps(generate, k), search=search, pick=deepest)
+
+
+def tot_dfs_no_backtrack(*, k: int = 8, max_steps: int = 20) -> Method:
+    """Ablation of tot_dfs: the surest proposal each time, never back; later ones may change earlier ones (Yao et al. 2023, section 4.3)."""
+    return Method(name="tot_dfs_no_backtrack", generate=Propose(k=k, revises=True), search=Chain(depth=max_steps), pick=last)
+
+
+def best_of_n(*, k: int = 10, samples: int = 1, evaluate: str = "score", shots: int | None = None) -> Method:
     """`k` chains of thought, the one that the evaluator values most."""
-    judge = evaluator(evaluate, samples)
-    return Method(name="best_of_n", generate=Sample(k=k, prompt="cot", whole=True), evaluate=judge, search=Beam(breadth=k, depth=1))
+    generate = Sample(k=k, prompt=_prompt("cot", shots), whole=True)
+    return Method(name="best_of_n", generate=generate, evaluate=evaluator(evaluate, samples), search=Beam(breadth=k, depth=1))
 
 
 def tot_bfs_refine(*, k: int = 5, breadth: int = 1, depth: int = 2, samples: int = 5, rounds: int = 5, evaluate: str = "vote") -> Method:
@@ -107,12 +132,12 @@ def tot_bfs_refine(*, k: int = 5, breadth: int = 1, depth: int = 2, samples: int
 
 def best_first(
     *, k: int = 3, depth: int = 3, prune_below: float = 0.3, max_nodes: int = 15, backtrack: bool = False, samples: int = 1,
-    evaluate: str = "heuristic",
+    evaluate: str = "heuristic", generate: str = "propose",
 ) -> Method:  # fmt: skip
     """Best-first search under a node budget: always the best open thought, pruning below a threshold, going back when asked."""
     return Method(
         name="best_first",
-        generate=Propose(k=k),
+        generate=_next_steps(generate, k),
         evaluate=evaluator(evaluate, samples),
         search=BestFirst(depth=depth, prune_below=prune_below, max_nodes=max_nodes, backtrack=backtrack),
         pick=best_path,
@@ -121,12 +146,13 @@ def best_first(
 
 
 def a_star(
-    *, k: int = 5, depth: int = 3, samples: int = 3, max_nodes: int = 60, cost: str = "unit", evaluate: str = "value"
+    *, k: int = 5, depth: int = 3, samples: int = 3, max_nodes: int = 60, cost: str = "unit", evaluate: str = "value",
+    generate: str = "propose",
 ) -> Method:  # fmt: skip
     """A*: lowest cost so far plus estimated cost to go first, from the values; no optimality is claimed."""
     return Method(
         name="a_star",
-        generate=Propose(k=k),
+        generate=_next_steps(generate, k),
         evaluate=evaluator(evaluate, samples),
         search=AStar(depth=depth, max_nodes=max_nodes, cost_model=cast(Literal["unit", "log"], cost)),
         answer=Sample(k=1, prompt="answer", whole=True),
@@ -135,13 +161,13 @@ def a_star(
 
 def mcts(
     *, k: int = 5, depth: int = 3, rollouts: int = 20, exploration: float = 1.0, samples: int = 3, backup: str = "mean",
-    puct: bool = False, evaluate: str = "value",
+    puct: bool = False, evaluate: str = "value", generate: str = "propose",
 ) -> Method:  # fmt: skip
     """Monte-Carlo tree search over thoughts: UCT (or PUCT), values from the evaluator, backed up as mean or maximum."""
     search = Mcts(rollouts=rollouts, exploration=exploration, depth=depth, backup=cast(Literal["mean", "max"], backup), puct=puct)
     return Method(
         name="mcts",
-        generate=Propose(k=k),
+        generate=_next_steps(generate, k),
         evaluate=evaluator(evaluate, samples),
         search=search,
         answer=Sample(k=1, prompt="answer", whole=True),
@@ -193,6 +219,7 @@ EVALUATORS: Mapping[str, Callable[[int], Evaluator]] = {
     "check": lambda samples: Check(),
     "ask": lambda samples: Ask(),
     "reward": lambda samples: RewardModel(),
+    "clues": lambda samples: Clues(),
 }
 """Evaluators by name, made for a number of samples (votes)."""
 
@@ -229,7 +256,8 @@ def _summary(make: Callable[..., Method]) -> str:
 
 
 _ALL = (
-    io, cot, cot_sc, best_of_n, refine, tot_bfs, tot_bfs_refine, tot_dfs, best_first, a_star, mcts, mctsr, mctsr_4, mctsr_8, adaptive,
+    io, cot, cot_sc, best_of_n, refine, tot_bfs, tot_bfs_refine, tot_dfs, tot_dfs_no_prune, tot_dfs_no_backtrack, best_first, a_star, mcts,
+    mctsr, mctsr_4, mctsr_8, adaptive,
 )  # fmt: skip
 
 METHODS: Mapping[str, Preset] = {make.__name__: Preset(make, _summary(make)) for make in _ALL}

@@ -15,13 +15,16 @@ from branchwise.errors import UnknownName, UsageError
 from branchwise.tasks.base import Item, Task, select
 from branchwise.tasks.from_file import is_task_file, task_from_file
 from branchwise.tasks.game24.task import GAME24
+from branchwise.tasks.math.task import MATH_TASKS
+from branchwise.tasks.numeric.task import NUMERIC_TASKS
 from branchwise.tasks.open.task import OPEN_TASK
+from branchwise.tasks.strategyqa.task import STRATEGYQA
 
 __all__ = ["GROUP", "TASKS", "Item", "Task", "installed", "select", "task"]
 
 GROUP = "branchwise.tasks"
 """The entry points of task plug-ins."""
-TASKS: dict[str, Task] = {found.name: found for found in (GAME24, OPEN_TASK)}
+TASKS: dict[str, Task] = {found.name: found for found in (GAME24, CROSSWORDS, OPEN_TASK, *NUMERIC_TASKS, STRATEGYQA, *MATH_TASKS)}
 """Our own."""
 
 

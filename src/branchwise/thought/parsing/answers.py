@@ -10,7 +10,7 @@ from typing import Any
 
 from branchwise.thought.parsing.text import inline, strip_reasoning
 
-__all__ = ["boxes", "final_answer", "json_object"]
+__all__ = ["before_run_on", "box_spans", "boxes", "final_answer", "json_object"]
 
 _MARKER = re.compile(
     r"(?P<hashes>(?<!\#)\#{4}(?!\#)[ \t]*(?=[-−+$£€¥]?[\d.]|(?:yes|no|true|false)\b))"
@@ -30,25 +30,37 @@ _SENTENCE_END = re.compile(r"[.!?](?=\s+[A-Z\"(])|[。！？]")
 _CANDIDATES = 100
 
 
-def _box(text: str, start: int) -> str | None:
-    """The content of the box whose opening brace ends at `start`, braces balanced; `None` where it is cut off."""
+def _closing(text: str, start: int) -> int | None:
+    """Where the brace closes that was opened before `start`; `None` where the text is cut off."""
     depth = 1
     for brace in re.compile(r"\\[{}\\]|[{}]").finditer(text, start):
         depth += {"{": 1, "}": -1}.get(brace[0], 0)
         if depth == 0:
-            return text[start : brace.start()].strip()
+            return brace.start()
     return None
+
+
+def _box(text: str, start: int) -> str | None:
+    """The content of the box whose opening brace ends at `start`, braces balanced; `None` where it is cut off."""
+    end = _closing(text, start)
+    return None if end is None else text[start:end].strip()
+
+
+def box_spans(text: str) -> list[tuple[int, int, str | None]]:
+    r"""Start, end and content of each `\boxed{…}`, in order; the content is `None` where it is cut off."""
+    found: list[tuple[int, int, str | None]] = []
+    end = 0
+    for mark in re.finditer(r"\\(?:boxed|fbox)[ \t]*\{", text):
+        if mark.start() >= end:
+            close = _closing(text, mark.end())
+            end = len(text) if close is None else close + 1
+            found.append((mark.start(), end, None if close is None else text[mark.end() : close].strip()))
+    return found
 
 
 def boxes(text: str) -> list[str | None]:
     r"""The contents of all `\boxed{…}`, in order; `None` for one that is cut off."""
-    found: list[str | None] = []
-    end = 0
-    for mark in re.finditer(r"\\(?:boxed|fbox)[ \t]*\{", text):
-        if mark.start() >= end:
-            found.append(content := _box(text, mark.end()))
-            end = len(text) if content is None else mark.end() + len(content)
-    return found
+    return [content for _, _, content in box_spans(text)]
 
 
 def _after(text: str, start: int) -> str:
@@ -64,8 +76,11 @@ def _after(text: str, start: int) -> str:
     return line.rstrip(" \t.。!,;*_").strip("`").strip()
 
 
-def _before_run_on(text: str) -> str:
-    """`text` up to where the reply invents its next example: the first such line after an answer, or the end of the `####` line."""
+def before_run_on(text: str) -> str:
+    """`text` up to where the reply invents its next example: the first such line after an answer, or the end of the `####` line.
+
+    Reasoning is not stripped here.
+    """
     marks = _MARKER.finditer(text)
     if (first := next(marks, None)) is None:
         return text
@@ -84,7 +99,7 @@ def final_answer(text: str) -> str | None:
     Reasoning is stripped first, and a reply that runs on into a new example is cut there. The answer is the rest of the marker's line (or
     the line below it), one sentence at most.
     """
-    content = _before_run_on(strip_reasoning(text))
+    content = before_run_on(strip_reasoning(text))
     if (last := next(iter(deque(_MARKER.finditer(content), maxlen=1)), None)) is None:
         return None
     if last["box"] is not None:

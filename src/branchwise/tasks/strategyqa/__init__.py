@@ -1,0 +1,1 @@
+"""Yes/no questions that need several facts: StrategyQA."""

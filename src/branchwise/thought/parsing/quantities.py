@@ -1,0 +1,159 @@
+"""Numbers as people write them: money, thousands, units, words, fractions, percent, full-width digits. Exact; knows no task."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from fractions import Fraction
+
+from branchwise.thought.parsing.answers import before_run_on, final_answer
+from branchwise.thought.parsing.text import strip_reasoning
+
+__all__ = ["MAX_DIGITS", "final_number", "plain_number", "quantity", "show_number"]
+
+MAX_DIGITS = 400
+"""A longer run of digits is not read: no answer needs it, and arithmetic on it costs."""
+_LONGEST = 2_000
+"""A longer answer text is not searched for a number."""
+
+_WORDS = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
+).split()
+_SCALES = {"hundred": 100, "thousand": 1000, "k": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
+_MONEY = r"(?:(?:US|CA|AU|HK)?\$|[€£¥₹₩]|(?:USD|EUR|GBP|Rs\.?)\s)"
+_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)"
+_NUMBER = re.compile(
+    rf"""(?<![\w.-])(?P<sign>-\s?|\+|(?:minus|negative)\s)?(?:{_MONEY}\s?(?P<late>-)?)?
+    (?: (?P<whole>{_DIGITS})\s(?P<mixed>\d{{1,6}})/(?P<under>\d{{1,6}})
+      | (?P<above>{_DIGITS})\s?/\s?(?P<below>{_DIGITS})(?!\s?/)
+      | (?P<plain>{_DIGITS}(?:\.\d+)?|\.\d+)(?!\d|[.,:]\d)(?:e(?P<power>[+-]?\d{{1,3}})(?!\w))?
+      | (?P<word>{"|".join(_WORDS)})(?![\w-])
+    )(?P<scale>\s?(?:hundred|thousand|million|billion|trillion)s?(?!\w)|k(?!\w))?
+    (?P<percent>\s?(?:%|percent(?!\w)))?""",
+    re.VERBOSE | re.IGNORECASE,
+)
+_CLOCK = re.compile(r"\d\s?:\s?\d")
+_SUM = re.compile(r"\d\s*(?:[-+*/×^]|\\times|\\cdot)\s*[\d$(]")
+_UNIT = re.compile(r"[ \t]*(?:-?[A-Za-z°²³][A-Za-z°²³./'^ -]*(?:\^?\d)?)?[ \t]*[.,;:!?)]*", re.ASCII)
+_MARKUP = re.compile(
+    r"\\(?:text|mathrm|mbox|textbf|mathbf)\s*\{([^{}]*)\}|\\(?=[$%])"
+    r"|\\!\s*|\\[,;: ]|\\(?:left|right|quad)(?![a-z])|\{,\}|~|\\\(|\\\)|\\\[|\\\]|\*\*|`"
+)
+_FRACTION = re.compile(r"(?:(?<=\d)\s?)?\\[dt]?frac\s*\{(\d{1,40})\}\s*\{(\d{1,40})\}")
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]*)\}")
+
+
+def _plain(text: str) -> str:
+    """Full-width forms, LaTeX dress and thin spaces gone; one kind of minus."""
+    text = unicodedata.normalize("NFKC", text).replace("−", "-").replace("–", "-").replace("\u2044", "/")
+    text = _BOX.sub(r"\1", text)
+    text = _MARKUP.sub(lambda match: f" {match[1]}" if match[1] is not None else "," if match[0] == "{,}" else "", text)
+    text = re.sub(r"(?<=\d),[ ](?=\d{3}(?!\d))", ",", text) if "\\" in text else text
+    return _FRACTION.sub(r" \1/\2", text).strip()
+
+
+def _value(match: re.Match[str]) -> Fraction | None:
+    """The exact number that `match` stands for; `None` for one too long, or over zero."""
+    if len(match[0]) > MAX_DIGITS:
+        return None
+
+    def whole(group: str) -> Fraction:
+        return Fraction(match[group].replace(",", ""))
+
+    if match["word"]:
+        value = Fraction(_WORDS.index(match["word"].lower()))
+    elif match["whole"]:
+        if int(match["under"]) == 0:
+            return None
+        value = whole("whole") + Fraction(int(match["mixed"]), int(match["under"]))
+    elif match["above"]:
+        if whole("below") == 0:
+            return None
+        value = whole("above") / whole("below")
+    else:
+        value = whole("plain") * Fraction(10) ** int(match["power"] or 0)
+    if match["scale"]:
+        value *= _SCALES[match["scale"].strip().lower().removesuffix("s")]
+    negative = (match["sign"] or "").strip().lower() in ("-", "minus", "negative") or match["late"]
+    return -value if negative else value
+
+
+def plain_number(text: str) -> Fraction | None:
+    """The number that `text` is, dressed as it may be: `$29.00`, `1,000 dollars`, `twelve`, `3 1/2`, `25 %` (25); `None` for anything else."""
+    if len(text) > _LONGEST:
+        return None
+    text = _plain(text).strip(" \t\n$*\"'").rstrip(".,;:!? ") if "$" not in text else _plain(text).strip(" \t\n*\"'").rstrip(".,;:!? $")
+    match = _NUMBER.match(text)
+    if match is None or _UNIT.fullmatch(text, match.end()) is None:
+        return None
+    return _value(match)
+
+
+def quantity(text: str) -> Fraction | None:
+    """The number that an answer text states: the text itself, what stands behind its last `=`, the one number in it, else the one it begins
+    with, else its last. `None` without a number, for sums that are not worked out and for times of day: no part of those is the answer."""
+    if len(text) > _LONGEST:
+        return None
+    if (value := plain_number(text)) is not None:
+        return value
+    text = _plain(text)
+    text = text.rsplit("=", 1)[-1].strip() if "=" in text else text
+    if (value := plain_number(text)) is not None:
+        return value
+    if _CLOCK.search(text) or _SUM.search(text):
+        return None
+    found = list(_NUMBER.finditer(text))
+    digits = [match for match in found if not match["word"]] or found
+    if not digits:
+        return None
+    chosen = digits[0] if len(digits) == 1 or digits[0].start() == 0 else digits[-1]
+    return _value(chosen)
+
+
+def final_number(text: str) -> Fraction | None:
+    """The number that a reply gives as its answer: in the last answer marker; without a marker the last number before the reply runs on.
+
+    A marker with a calculation below it ("Answer:" and lines of steps) is followed to its end.
+    """
+    content = before_run_on(strip_reasoning(text))
+    marked = final_answer(text)
+    if marked is None:
+        return None if "\\boxed" in content else _last(content)
+    if (value := plain_number(marked)) is not None:
+        return value
+    tail = content[content.rfind(marked) + len(marked) :] if marked in content else ""
+    if re.search(r"\n\s*\S", tail) and (value := _last(tail)) is not None:
+        return value
+    return quantity(marked)
+
+
+def _last(text: str) -> Fraction | None:
+    """The last number in the last line that has one."""
+    for line in reversed(_before_new_question(text)[-20_000:].splitlines()):
+        if len(line) <= _LONGEST and re.search(r"\d", line):
+            plain = _plain(line)
+            found = [match for match in _NUMBER.finditer(plain) if not match["word"]]
+            return _value(found[-1]) if found and not _CLOCK.search(plain) else None
+    return None
+
+
+def _before_new_question(text: str) -> str:
+    """`text` up to a line that begins a new question, unless it is the first."""
+    again = re.search(r"\n\s*(?:question|problem|q)\s*\d{0,4}\s*:", text, re.IGNORECASE)
+    return text if again is None else text[: again.start()]
+
+
+def show_number(value: Fraction) -> str:
+    """One way of writing each number: `70000`, `-3`, `0.5`; a fraction `1/3` where no short decimal is exact."""
+    if value.denominator == 1:
+        return str(value.numerator)
+    rest, twos, fives = value.denominator, 0, 0
+    while rest % 2 == 0:
+        rest, twos = rest // 2, twos + 1
+    while rest % 5 == 0:
+        rest, fives = rest // 5, fives + 1
+    places = max(twos, fives)
+    if rest != 1 or places > 20:
+        return str(value)
+    digits = str(abs(value.numerator) * 10**places // value.denominator).rjust(places + 1, "0")
+    return f"{'-' if value < 0 else ''}{digits[:-places]}.{digits[-places:]}"
