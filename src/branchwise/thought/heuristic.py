@@ -1,7 +1,8 @@
 """Evaluator "heuristic": keyword rules, no model call. Knows no search.
 
 Section 3 of the project's specification. It is cheap, and it can be gamed: boilerplate such as "Therefore the answer follows, because of
-step one" scores high whatever it says. Words are matched whole; English, Chinese and Korean have tables (CJK words by containment, as they are not spaced).
+step one" scores high whatever it says. Words are matched whole; English, Chinese and Korean have tables (CJK words by containment, as they
+are not spaced).
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ from branchwise.thought.base import Evaluation, Size
 __all__ = ["Heuristic", "content_words", "heuristic_score"]
 
 _CONCLUSION = ("therefore", "solution", "answer", "因此", "所以", "答案", "解决方案", "综上", "따라서", "그러므로", "정답", "해결책", "답은")
-_REASON = ("because", "since", "thus", "因为", "由于", "既然", "왜냐하면", "때문에", "이므로", "므로")
+_REASON = ("because", "since", "thus", "因为", "由于", "既然", "왜냐하면", "때문에", "(?<!그러)므로")
 _ORDER = ("step", "first", "next", "首先", "其次", "第一", "接下来", "步骤", "먼저", "첫째", "다음으로", "단계")
-_VAGUE = ("maybe", "perhaps", "might", "也许", "可能", "或许", "大概", "아마", "어쩌면", "일지도")
+_VAGUE = ("maybe", "perhaps", "might", "也许", "(?<!不)可能", "或许", "大概", "아마", "어쩌면", "일지도")
 _STOP = frozenset(
     "a an and are as at be by for from has have if in into is it its of on or so that the their then there these they this to was we will "
     "with would you your i our can could should do does not".split()
@@ -33,7 +34,7 @@ _WORD = re.compile(r"[^\W_]+", re.UNICODE)
 
 @lru_cache(maxsize=16)
 def _pattern(words: tuple[str, ...]) -> re.Pattern[str]:
-    parts = [re.escape(word) if _CJK.search(word) else rf"\b{re.escape(word)}\b" for word in words]
+    parts = [word if _CJK.search(word) else rf"\b{word}\b" for word in words]
     return re.compile("|".join(parts))
 
 
