@@ -13,6 +13,7 @@ from pathlib import Path
 
 from branchwise.errors import UnknownName, UsageError
 from branchwise.tasks.base import Item, Task, select
+from branchwise.tasks.crosswords.task import CROSSWORDS
 from branchwise.tasks.from_file import is_task_file, task_from_file
 from branchwise.tasks.game24.task import GAME24
 from branchwise.tasks.math.task import MATH_TASKS
