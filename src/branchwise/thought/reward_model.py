@@ -1,5 +1,7 @@
-"""Evaluator "reward": a reward model behind an endpoint values each state. Knows no HTTP: that is the model of the role evaluate
-(`model/reward.py`), or any other that replies with such an object."""
+"""Evaluator "reward": a reward model behind an endpoint values each state. Knows no HTTP and no search.
+
+The endpoint is the model of the role evaluate (`model/reward.py`), or any other that replies with such an object.
+"""
 
 from __future__ import annotations
 
