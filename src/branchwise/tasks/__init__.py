@@ -25,7 +25,7 @@ __all__ = ["GROUP", "TASKS", "Item", "Task", "installed", "select", "task"]
 
 GROUP = "branchwise.tasks"
 """The entry points of task plug-ins."""
-TASKS: dict[str, Task] = {found.name: found for found in (GAME24, OPEN_TASK, *NUMERIC_TASKS, STRATEGYQA, *MATH_TASKS)}
+TASKS: dict[str, Task] = {found.name: found for found in (GAME24, CROSSWORDS, OPEN_TASK, *NUMERIC_TASKS, STRATEGYQA, *MATH_TASKS)}
 """Our own."""
 
 
