@@ -1,4 +1,4 @@
-"""Branchwise beside the PyPI package treequest, in one process, on the same random scores: microseconds of computing a node, no model.
+"""Branchwise beside the PyPI package treequest, in one process, on the same random scores: CPU microseconds a node, no model.
 
     python benchmarks/peers.py                    a table
     python benchmarks/peers.py --json             one JSON document
@@ -53,9 +53,9 @@ def ours(name: str, scores: Sequence[float], limit: float) -> tuple[float, int]:
     method = bw.Method(name=name, generate=bw.Sample(k=width, whole=True), evaluate=Scores(scores), search=search)
     with tempfile.TemporaryDirectory() as folder:
         budget = bw.Budget(nodes=nodes, calls=10 * nodes, seconds=limit)
-        begun = time.perf_counter()
+        begun = time.process_time()
         result = bw.solve_sync(Open(), method, Instant(), budget=budget, trace=Path(folder) / "t.jsonl", seed=1)
-        return time.perf_counter() - begun, len(result.tree)
+        return time.process_time() - begun, len(result.tree)
 
 
 def theirs(name: str, scores: Sequence[float], limit: float) -> tuple[float, int]:
@@ -66,11 +66,11 @@ def theirs(name: str, scores: Sequence[float], limit: float) -> tuple[float, int
     rest = iter(scores)
     generate: dict[str, Callable[[object], tuple[str, float]]] = {"next": lambda parent: ("thought", next(rest))}
     random.seed(1)
-    state, made, begun = algorithm.init_tree(), 0, time.perf_counter()
-    while made < len(scores) and time.perf_counter() - begun < limit:
+    state, made, begun = algorithm.init_tree(), 0, time.process_time()
+    while made < len(scores) and time.process_time() - begun < limit:
         state = algorithm.step(state, generate, inplace=True)
         made += 1
-    return time.perf_counter() - begun, made
+    return time.process_time() - begun, made
 
 
 def compare(sizes: Sequence[int], limit: float) -> dict[str, object]:
@@ -85,7 +85,7 @@ def compare(sizes: Sequence[int], limit: float) -> dict[str, object]:
                 seconds, nodes = run(name, scores, limit)
                 found[who][key] = seconds / max(1, nodes) * 1e6
                 if nodes < size:
-                    cut.append(f"{who[:-3]} {key}: {nodes} of {size} nodes in {limit:g} s")
+                    cut.append(f"{who[:-3]} {key}: {nodes} of {size} nodes in {limit:g} s of CPU")
             found["ratios"][key] = found["treequest_us"][key] / found["ours_us"][key]
             print(f"{key:15} ours {found['ours_us'][key]:9.1f} us/node   treequest {found['treequest_us'][key]:9.1f} us/node   "
                   f"ratio {found['ratios'][key]:7.2f}{'   (cut)' if any(key in c for c in cut) else ''}", file=sys.stderr)  # fmt: skip
