@@ -9,6 +9,7 @@ Everything public is here; `docs/architecture.md` says where the rest is.
 from branchwise.budget import Budget, Price, Usage
 from branchwise.errors import BranchwiseError, MethodError, ModelError, TraceError, UsageError, WeightsError
 from branchwise.estimate import Estimate, estimate
+from branchwise.fork import fork
 from branchwise.method import Method, with_sampling
 from branchwise.methods import METHODS, preset
 from branchwise.model.base import LanguageModel, Message, Outcome, Reply, Request
@@ -18,6 +19,7 @@ from branchwise.model.routed import Routed
 from branchwise.model.scripted import Scripted
 from branchwise.model.tape import TapeModel
 from branchwise.problem import COMPLETE, OPEN, SOLVED, Kind, Problem, Rejected, State, Status, dead
+from branchwise.rescore import Rescored, rescore
 from branchwise.result import Result
 from branchwise.search.adaptive import Adaptive
 from branchwise.search.beam import Beam
@@ -29,6 +31,7 @@ from branchwise.search.self_refine import SelfRefineSearch
 from branchwise.search.then_refine import ThenRefine
 from branchwise.search.uct import Mcts
 from branchwise.solve import Stop, solve, solve_sync, watch
+from branchwise.thought.ask import Ask
 from branchwise.thought.asking import Sampling
 from branchwise.thought.base import Dropped, Evaluation, Proposal, Proposals, Size
 from branchwise.thought.check import Check, check
@@ -38,6 +41,7 @@ from branchwise.thought.likelihood import Likelihood
 from branchwise.thought.parsing import Scale
 from branchwise.thought.propose import Propose
 from branchwise.thought.refine import Refine
+from branchwise.thought.reward_model import RewardModel
 from branchwise.thought.rollout import Rollout
 from branchwise.thought.sample import Sample
 from branchwise.thought.score import Score
@@ -46,6 +50,7 @@ from branchwise.thought.self_reward import SelfReward
 from branchwise.thought.staged import Staged
 from branchwise.thought.value import Value
 from branchwise.thought.vote import Vote
+from branchwise.thought.write_up import WriteUp
 from branchwise.trace import read_trace
 from branchwise.tree import Fate, Node, NodeId, Tree
 
@@ -58,6 +63,7 @@ __all__ = [
     "SOLVED",
     "AStar",
     "Adaptive",
+    "Ask",
     "Beam",
     "BestFirst",
     "BranchwiseError",
@@ -91,8 +97,10 @@ __all__ = [
     "Rejected",
     "Reply",
     "Request",
+    "Rescored",
     "Result",
     "RetryPolicy",
+    "RewardModel",
     "Rollout",
     "Routed",
     "Sample",
@@ -117,6 +125,7 @@ __all__ = [
     "Value",
     "Vote",
     "WeightsError",
+    "WriteUp",
     "__version__",
     "best_path",
     "best_refined",
@@ -125,12 +134,14 @@ __all__ = [
     "dead",
     "deepest",
     "estimate",
+    "fork",
     "last",
     "majority",
     "most_visited",
     "open_model",
     "preset",
     "read_trace",
+    "rescore",
     "solve",
     "solve_sync",
     "watch",
