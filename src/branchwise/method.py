@@ -27,6 +27,9 @@ __all__ = ["Method", "describe", "with_sampling"]
 
 T = TypeVar("T")
 
+_PARTS = ("generate", "evaluate", "open", "complete", "judge")
+"""Fields of generators and evaluators that hold other ones."""
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Method:
@@ -118,10 +121,14 @@ def with_sampling(part: T, **changes: Any) -> T:
     if isinstance(part, Combine):
         parts = (with_sampling(inner, **changes) for inner in part.parts)
         return cast(T, Combine(*parts, weights=part.weights, how=part.how))
-    names = {f.name for f in dataclasses.fields(part)}
-    if "sampling" not in names:
-        return part
-    return cast(T, dataclasses.replace(part, sampling=dataclasses.replace(cast(Any, part).sampling, **changes)))
+    new: dict[str, Any] = {}
+    for item in dataclasses.fields(part):
+        value = getattr(part, item.name)
+        if item.name == "sampling":
+            new[item.name] = dataclasses.replace(value, **changes)
+        elif item.name in _PARTS:
+            new[item.name] = with_sampling(value, **changes)
+    return cast(T, dataclasses.replace(part, **new)) if new else part
 
 
 def describe(value: Any) -> Any:

@@ -69,9 +69,13 @@ def majority(tree: Tree, problem: Problem) -> Node | None:
 
 
 def last(tree: Tree, problem: Problem) -> Node | None:
-    """Proven, else the state born last: the end of a chain of refinement."""
+    """Proven, else the state that was kept last, else the one born last: the end of a chain of refinement.
+
+    A beam before the refinement has younger siblings of the answer that was refined; they were pruned.
+    """
     alive = _alive(tree)
-    return _proven(tree) or (alive[-1] if alive else None)
+    kept = [node for node in alive if node.fate is Fate.KEPT]
+    return _proven(tree) or max(kept, key=lambda node: node.decided, default=alive[-1] if alive else None)
 
 
 def deepest(tree: Tree, problem: Problem) -> Node | None:

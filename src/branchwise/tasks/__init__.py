@@ -20,12 +20,13 @@ from branchwise.tasks.math.task import MATH_TASKS
 from branchwise.tasks.numeric.task import NUMERIC_TASKS
 from branchwise.tasks.open.task import OPEN_TASK
 from branchwise.tasks.strategyqa.task import STRATEGYQA
+from branchwise.tasks.writing.task import WRITING
 
 __all__ = ["GROUP", "TASKS", "Item", "Task", "installed", "select", "task"]
 
 GROUP = "branchwise.tasks"
 """The entry points of task plug-ins."""
-TASKS: dict[str, Task] = {found.name: found for found in (GAME24, CROSSWORDS, OPEN_TASK, *NUMERIC_TASKS, STRATEGYQA, *MATH_TASKS)}
+TASKS: dict[str, Task] = {found.name: found for found in (GAME24, CROSSWORDS, OPEN_TASK, *NUMERIC_TASKS, STRATEGYQA, *MATH_TASKS, WRITING)}
 """Our own."""
 
 
