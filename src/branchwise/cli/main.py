@@ -12,9 +12,11 @@ import click
 import branchwise
 from branchwise.cli.estimate import estimate_command
 from branchwise.cli.faults import EXITS, exit_code, report
+from branchwise.cli.importing import import_command
 from branchwise.cli.models import models_group
 from branchwise.cli.page import GroupPage
 from branchwise.cli.places import HOME, MODELS
+from branchwise.cli.published import published_command
 from branchwise.cli.rescore import fork_command, rescore_command
 from branchwise.cli.show import show_command
 from branchwise.cli.solve import solve_command
@@ -69,7 +71,7 @@ def cli() -> None:
     """
 
 
-for _command in (solve_command, estimate_command, show_command, rescore_command, fork_command, models_group):
+for _command in (solve_command, estimate_command, show_command, rescore_command, fork_command, import_command, published_command, models_group):
     cli.add_command(_command)
 
 
