@@ -17,8 +17,12 @@ _LONGEST = 400
 _END = re.compile(r"(?<=[.!?…])\s+|(?<=[.!?…][\"”’')])\s+")
 _FRAGMENT = re.compile(r"(?<=[a-z]) (?=(?:You|He|She|It|They|We|Just|The|There|When|If|A|An|In|My) [a-z])")
 _NUMBER = re.compile(r"[1-4]\s*[.)]\s+(?=\S)")
-_EXAMPLE = "The bus never came.\nShe had always wanted to learn the tuba.\nNobody in the village owned a clock.\nThat was the end of the yellow umbrella."
-_SIGNS = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "—": "-", "–": "-", "…": "..."})
+_EXAMPLE = """\
+The bus never came.
+She had always wanted to learn the tuba.
+Nobody in the village owned a clock.
+That was the end of the yellow umbrella."""
+_WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
 def sentences_of(text: str) -> tuple[str, ...]:
@@ -54,17 +58,14 @@ def paragraphs(text: str) -> list[str]:
     return blocks
 
 
-def _plain(text: str) -> str:
-    """Letters and signs in one form: quotes and dashes unified, spaces single, emphasis and closing signs gone."""
-    folded = unicodedata.normalize("NFKC", text).translate(_SIGNS).casefold()
-    return " ".join(folded.replace("*", "").replace("_", "").split()).rstrip(" .!?\"')-").lstrip(" \"'(")
+def _words(text: str) -> list[str]:
+    return _WORD.findall(unicodedata.normalize("NFKC", text).replace("’", "'").casefold())
 
 
 def ends_with(paragraph: str, sentence: str) -> bool:
-    """Whether a paragraph ends with a sentence. Case, kinds of quotes and dashes, and the last sign do not matter; words do."""
-    end, whole = _plain(sentence), _plain(paragraph)
-    before = whole[: -len(end)] if end else ""
-    return bool(end) and whole.endswith(end) and not before[-1:].isalnum()
+    """Whether a paragraph ends with the words of a sentence. Case and punctuation do not matter; every word does."""
+    end = _words(sentence)
+    return bool(end) and _words(paragraph)[-len(end) :] == end
 
 
 def faults(sentences: Sequence[str], passage: str) -> list[str]:
