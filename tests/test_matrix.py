@@ -150,3 +150,9 @@ def test_a_search_that_rewrites_is_refused_with_a_generator_that_does_not(search
 
 def test_the_page_of_methods_is_up_to_date() -> None:
     assert matrix.PAGE.read_text("utf-8") == matrix.page(), "run python tools/method_matrix.py"
+
+
+def test_the_pictures_of_the_searches_are_up_to_date() -> None:
+    pictures = _tool("search_pictures")
+    text = pictures.PAGE.read_text("utf-8")
+    assert text == pictures.page(text), "run python tools/search_pictures.py"
