@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from branchwise import BestFirst, Method, Node, Result, best_path, dead, estimate, solve
+from branchwise import BestFirst, Budget, Method, Node, Result, best_path, dead, estimate, solve
 from branchwise.hints import confidence
 from branchwise.problem import OPEN
 from branchwise.tree import Node as TreeNode
@@ -56,6 +56,17 @@ def test_the_worst_case_is_the_sum_of_all_levels() -> None:
     """3 + 9 + 27 = 39 and 5 + 25 + 125 = 155, the leaves 27 and 125."""
     assert explosion(3, max_nodes=None)[:2] == (39, 39)
     assert explosion(5, max_nodes=None)[:2] == (155, 155)
+
+
+def test_leaves_and_all_levels_are_told_and_branch_explosion_where_no_budget_bounds_them() -> None:
+    method = Method(generate=Listed(k=5), evaluate=Known(), search=BestFirst(depth=3, max_nodes=None), pick=best_path)
+    found = estimate(Drawn({}), method)
+    assert found.formula[0] == "the whole tree: 5^3 = 125 leaves, 155 thoughts on all levels"
+    assert found.warnings[0].startswith("branch explosion: up to 155 states")
+    assert not found.bounded
+    for budget in (Budget(calls=9), Budget(nodes=9), Budget(seconds=9)):
+        assert estimate(Drawn({}), method, budget=budget).warnings == ()
+    assert explosion(3, max_nodes=15)[2] == ()
 
 
 async def test_over_pruning_is_told() -> None:

@@ -70,7 +70,7 @@ def estimate(
     full, worst = _plan(problem, method, k, False), _plan(problem, method, k, True)
     total = worst.generate + worst.evaluate + worst.answer
     full_calls = (full.generate + full.evaluate + full.answer).calls
-    formula = [*full.formula, f"total {full.generate.calls} + {full.evaluate.calls} + {full.answer.calls} = {full_calls} calls"]
+    formula = [*_tree(method, k), *full.formula, f"total {full.generate.calls} + {full.evaluate.calls} + {full.answer.calls} = {full_calls} calls"]
     if total.calls != full_calls:
         formula.append(f"at the very most {total.calls} calls, where steps give less than k thoughts and more steps fit")
     calls, prompt, completion, tokens = total.calls, total.prompt_tokens, total.completion_tokens, total.tokens
@@ -82,10 +82,12 @@ def estimate(
         prompt, completion, tokens = min(prompt, budget.tokens), min(completion, budget.tokens), min(tokens, budget.tokens)
     if budget.cost is not None and cost is not None:
         cost = min(cost, budget.cost)
-    bounded = any(limit is not None for limit in (budget.calls, budget.tokens, budget.cost, budget.nodes, budget.seconds))
+    limits = (budget.calls, budget.tokens, budget.cost, budget.nodes, budget.seconds, method.max_nodes)
+    bounded = any(limit is not None for limit in limits)
     return Estimate(
         worst.states, worst.judged, worst.expansions, calls, prompt, completion, cost, full.states, full_calls,
-        {name: part for name, part in parts if part.calls}, tuple(formula), bounded, _warnings(worst.states, total.calls, bounded),
+        {name: part for name, part in parts if part.calls}, tuple(formula), bounded,
+        () if bounded else _warnings(method, worst.states, total.calls),
         tokens,
     )  # fmt: skip
 
@@ -148,7 +150,16 @@ def _judge(method: Method, problem: Problem, size: Size, states: int, groups: in
     return method.evaluate.bound(problem, size, states if groups == 1 else k) * groups
 
 
-def _warnings(states: int, calls: int, bounded: bool) -> tuple[str, ...]:
-    if bounded or calls <= 1000:
+def _tree(method: Method, k: int | None) -> list[str]:
+    """The whole tree of a search that a node budget bounds: its leaves, and the sum of all levels."""
+    if not hasattr(method.search, "max_nodes"):
+        return []
+    k, depth = k or method.generate.k, method.search.max_depth or 0
+    sizes = [k**level for level in range(1, depth + 1)]
+    return [f"the whole tree: {k}^{depth} = {sizes[-1]} leaves, {sum(sizes)} thoughts on all levels"]
+
+
+def _warnings(method: Method, states: int, calls: int) -> tuple[str, ...]:
+    if calls <= 1000 and not hasattr(method.search, "max_nodes"):
         return ()
     return (f"branch explosion: up to {states} states and {calls} calls, and no budget limits them; set --max-calls or --max-nodes",)
