@@ -14,6 +14,7 @@
     │   ├── MissingCall        a tape does not hold the call that was asked for
     │   └── Unsupported        the backend lacks an ability (log-probabilities, schema ...)
     ├── WeightsError           model weights that cannot be had, or have a wrong hash
+    ├── DataError              a public data set that cannot be had, or has a wrong hash
     └── OutOfBudget            internal to a run: a limit stops this call; never reaches a caller of solve()
 """
 
@@ -25,6 +26,7 @@ from collections.abc import Iterable
 __all__ = [
     "BranchwiseError",
     "ContextOverflow",
+    "DataError",
     "MethodError",
     "MissingCall",
     "ModelError",
@@ -104,6 +106,10 @@ class Unsupported(ModelError):
 
 class WeightsError(BranchwiseError):
     """Weights that cannot be had, or that are not what they should be."""
+
+
+class DataError(BranchwiseError):
+    """A public data set that cannot be had, or that is not what it should be."""
 
 
 class OutOfBudget(BranchwiseError):

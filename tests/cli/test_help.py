@@ -13,7 +13,11 @@ from branchwise.cli.settings import SETTINGS
 from support.program import Program
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = [[], ["solve"], ["estimate"], ["show"], ["models"], ["models", "list"], ["models", "pull"], ["models", "path"]]
+COMMANDS = [
+    name.split()
+    for name in ("", "solve", "estimate", "show", "models", "models list", "models pull", "models path", "grade", "data", "data list",
+                 "data pull", "data path")
+]  # fmt: skip
 
 
 @pytest.fixture

@@ -74,8 +74,7 @@ def _gold(name: str, row: Raw) -> Gold:
         return Gold(strip_debris(answer))
     if answer is None or answer == "":
         return _from_solution(fields)
-    found = gold_of_text(_number(answer))
-    return found
+    return gold_of_text(_number(answer))
 
 
 def _number(value: Any) -> str:

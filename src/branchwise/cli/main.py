@@ -10,12 +10,14 @@ from typing import Any
 import click
 
 import branchwise
+from branchwise.cli.data import data_group
 from branchwise.cli.estimate import estimate_command
 from branchwise.cli.faults import EXITS, exit_code, report
+from branchwise.cli.grade import grade_command
 from branchwise.cli.importing import import_command
 from branchwise.cli.models import models_group
 from branchwise.cli.page import GroupPage
-from branchwise.cli.places import HOME, MODELS
+from branchwise.cli.places import DATA, HOME, MODELS
 from branchwise.cli.published import published_command
 from branchwise.cli.rescore import fork_command, rescore_command
 from branchwise.cli.show import show_command
@@ -57,6 +59,7 @@ Examples:
 Environment:
   {HOME}    folder for traces (default: branchwise in your state folder)
   {MODELS}  folder for model weights (default: branchwise/models in your cache)
+  {DATA}    folder for public data sets (default: branchwise/data in your cache)
   OPENAI_API_KEY     key for openai:NAME
   NO_COLOR           no colours
 
@@ -71,7 +74,11 @@ def cli() -> None:
     """
 
 
-for _command in (solve_command, estimate_command, show_command, rescore_command, fork_command, import_command, published_command, models_group):
+_COMMANDS = (
+    solve_command, estimate_command, show_command, rescore_command, fork_command, import_command, published_command,
+    grade_command, models_group, data_group,
+)  # fmt: skip
+for _command in _COMMANDS:
     cli.add_command(_command)
 
 

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from branchwise.batch import BatchItem, Summary, outcome, solve_many
 from branchwise.cli.faults import ANSWER, FAILED, INTERRUPTED
 from branchwise.cli.opening import Interrupted, PullBar, opened_by_role
+from branchwise.cli.places import task_data
 from branchwise.cli.report import spending
 from branchwise.cli.settings import Settings, merge, model_name
 from branchwise.cli.signals import interruptible
@@ -88,7 +89,7 @@ def items_of(flags: Mapping[str, Any], settings: Settings) -> list[BatchItem]:
             raise UsageError("--data goes with --items: it is the list that they are taken from")
         pairs = _own(flags["input_file"])
     else:
-        found = settings.found_task.items(flags["data"])
+        found = settings.found_task.items(task_data(settings.found_task.name, flags["data"]))
         spans = [span for span in flags["items"].split(",") if span.strip()] or [flags["items"]]
         chosen = {item.id: item for span in spans for item in select(found, span)}
         pairs = [(item.id, item.input) for item in chosen.values()]

@@ -21,6 +21,7 @@ __all__ = ["methods_help", "run_options", "solve_options"]
 F = TypeVar("F", bound=Callable[..., Any])
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
+_PATH = click.Path(path_type=Path)
 _FOLDER = click.Path(file_okay=False, path_type=Path)
 
 _METHOD_FLAGS: dict[str, tuple[click.ParamType[Any], str]] = {
@@ -95,8 +96,9 @@ def _problem_options() -> list[Callable[[Any], Any]]:
         _option("Many problems", "--items", metavar="RANGE",
                 help="Inputs of the task, counted from 1, both ends included: 901:910, 7, :5, 20:, or a list 901,905. "
                 "With --data, ranks of that list are meant."),
-        _option("Many problems", "--data", type=_FILE, metavar="FILE",
-                help="The file that --items are taken from, in place of the task's own list."),
+        _option("Many problems", "--data", type=_PATH, metavar="PATH",
+                help="The file that --items are taken from, or a folder of public sets.  [default: BRANCHWISE_DATA if it holds the task's set, "
+                "else the task's own list]"),
         _option("Many problems", "--input", "input_file", type=_FILE, metavar="FILE",
                 help='Own problems, one a line: {"id": "a", "prompt": "4 9 10 13"}.'),
     ]  # fmt: skip

@@ -9,12 +9,16 @@ from pathlib import Path
 
 import platformdirs
 
-__all__ = ["HOME", "MODELS", "environment", "home", "new_trace", "weights_folder"]
+from branchwise.data.sets import DATASETS
+
+__all__ = ["DATA", "HOME", "MODELS", "data_folder", "environment", "home", "new_trace", "task_data", "weights_folder"]
 
 HOME = "BRANCHWISE_HOME"
 """The folder for traces; default: `branchwise` in the user's state folder."""
 MODELS = "BRANCHWISE_MODELS"
 """The folder for weights; default: `branchwise/models` in the user's cache."""
+DATA = "BRANCHWISE_DATA"
+"""The folder for public data sets; default: `branchwise/data` in the user's cache."""
 
 
 def home() -> Path:
@@ -27,6 +31,20 @@ def weights_folder() -> Path | None:
     """Where weights are kept; `None` for the default."""
     own = os.environ.get(MODELS, "").strip()
     return Path(own).expanduser() if own else None
+
+
+def data_folder() -> Path | None:
+    """Where public data sets are kept; `None` for the default."""
+    own = os.environ.get(DATA, "").strip()
+    return Path(own).expanduser() if own else None
+
+
+def task_data(task: str, given: Path | None) -> Path | None:
+    """The file or folder that a task's items come from: the one given, else the named folder if it holds the task's set, else its own list."""
+    folder, entry = data_folder(), DATASETS.get(task)
+    if given is not None or folder is None or entry is None:
+        return given
+    return entry.path_in(folder)
 
 
 def new_trace() -> Path:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from branchwise.errors import UnknownName
+from branchwise.errors import UnknownName, UsageError
 
-__all__ = ["DATASETS", "DataSet", "dataset"]
+__all__ = ["DATASETS", "DataSet", "data_file", "dataset"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -113,7 +113,7 @@ DATASETS = {
             file="aime24/test.jsonl",
             items=30,
             size=156_944,
-            licence="MIT (repository); problems (c) MAA, for local use",
+            licence="MIT; problems (c) MAA, local use only",
             repository="QwenLM/Qwen2.5-Math",
             commit="a45202bd16f1ec06f433442dc1152d0074773465",
             path="evaluation/data/aime24/test.jsonl",
@@ -125,7 +125,7 @@ DATASETS = {
             file="aime24/amc23.jsonl",
             items=40,
             size=27_631,
-            licence="MIT (repository); problems (c) MAA, for local use",
+            licence="MIT; problems (c) MAA, local use only",
             repository="QwenLM/Qwen2.5-Math",
             commit="a45202bd16f1ec06f433442dc1152d0074773465",
             path="evaluation/data/amc23/test.jsonl",
@@ -262,3 +262,15 @@ def dataset(name: str) -> DataSet:
     if found is None:
         raise UnknownName("data set", name, DATASETS)
     return found
+
+
+def data_file(name: str, data: Path) -> Path:
+    """The file of a task's set, given that file or a folder that holds it. Raises `UsageError`."""
+    if not data.is_dir():
+        return data
+    entry = DATASETS.get(name)
+    path = None if entry is None else entry.path_in(data)
+    if path is None:
+        wanted = "it has no public set" if entry is None else f"looked for {entry.file}; get it with: branchwise data pull {name}"
+        raise UsageError(f"the folder {data} does not hold the data of task {name}: {wanted}")
+    return path

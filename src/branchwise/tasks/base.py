@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from branchwise.data.sets import data_file
 from branchwise.errors import MethodError, UnknownName, UsageError
 from branchwise.method import Method, with_sampling
 from branchwise.methods import preset
@@ -67,8 +68,8 @@ class Task:
         return self.make(text, {**self.prompts, **(prompts or {})})
 
     def items(self, data: Path | None = None) -> list[Item]:
-        """The inputs of the task's own list, or of a data file. Raises `UsageError` for a file that cannot be read."""
-        return list(self.load(data))
+        """The inputs of the task's own list, or of a data file, or of a folder of public sets. Raises `UsageError` for one that it cannot read."""
+        return list(self.load(None if data is None else data_file(self.name, data)))
 
     def method(self, name: str | None = None, settings: Mapping[str, Any] | None = None) -> Method:
         """A method by name (`None`: the task's default) with the task's own settings, `settings` on top. Raises `UsageError`."""

@@ -1,4 +1,4 @@
-"""The inputs of a task: our own small list beside its code, or a public set from a file or folder. Knows no answer key."""
+"""The inputs of a task: our own small list beside its code, or a public set from a file. Knows no answer key."""
 
 from __future__ import annotations
 
@@ -8,8 +8,6 @@ from importlib import resources
 from pathlib import Path
 
 from branchwise.data.inputs import inputs
-from branchwise.data.sets import DATASETS
-from branchwise.errors import UsageError
 from branchwise.tasks.base import Item
 
 __all__ = ["listed", "own"]
@@ -24,11 +22,7 @@ def own(package: str) -> tuple[Item, ...]:
 
 
 def listed(name: str, package: str, data: Path | None) -> list[Item]:
-    """Our own items for `None`; else those of the public set `name` in the file or folder `data`. Raises `UsageError`."""
+    """Our own items for `None`; else those of the public set `name` in the file `data`. Raises `UsageError`."""
     if data is None:
         return list(own(package))
-    path = DATASETS[name].path_in(data) if data.is_dir() else data
-    if path is None:
-        wanted = ", ".join(DATASETS[name].places)
-        raise UsageError(f"{data} does not hold the data of {name}: looked for {wanted}; get it with: branchwise data pull {name}")
-    return [Item(id=row.id, input=row.input) for row in inputs(name, path)]
+    return [Item(id=row.id, input=row.input) for row in inputs(name, data)]

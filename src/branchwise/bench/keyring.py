@@ -1,0 +1,54 @@
+"""Which checker and which answer key belong to a task. Reads the keys: the bench only."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from branchwise.bench.golds import own_golds, published_golds
+from branchwise.bench.grade import Key
+from branchwise.bench.grading.maths import Formulas, Maths
+from branchwise.bench.grading.simple import Hands, Numbers, YesNo
+from branchwise.bench.grading.verdicts import Checker, Gold
+from branchwise.data.sets import DATASETS, data_file
+from branchwise.errors import UsageError
+from branchwise.model.weights import sha256
+from branchwise.tasks.base import Task
+
+__all__ = ["GRADED", "checker_of", "key_of"]
+
+_KINDS = {"gsm8k": "number", "gsm_hard": "number", "svamp": "number", "strategyqa": "yes_no", "game24": "hand"}
+GRADED = ("game24", "gsm8k", "gsm_hard", "svamp", "strategyqa", "math500", "aime24", "amc23", "olympiadbench", "odyssey")
+"""Tasks whose outputs a program can grade."""
+
+
+def checker_of(task: str, formulas: Formulas) -> Checker:
+    """The checker of a task's answers. Raises `UsageError` for a task without one."""
+    if task not in GRADED:
+        raise UsageError(f"no program can grade answers of task {task}; it grades {', '.join(GRADED)}")
+    kinds: dict[str, Checker] = {"number": Numbers(), "yes_no": YesNo(), "hand": Hands()}
+    return kinds.get(_KINDS.get(task, ""), Maths(formulas))
+
+
+def key_of(task: Task, data: Path | None) -> Key:
+    """The items and golds of the task's own list, or of a data file or folder. Raises `UsageError`."""
+    items = task.items(data)
+    if task.name == "game24":
+        golds = {item.id: Gold(item.input) for item in items}
+        golds |= {item.input: Gold(item.input) for item in items}
+        return Key(items, golds, _source(task, data), ("gold", "hand", "input", "prompt", "puzzle"))
+    golds = own_golds(task.name) if data is None else published_golds(task.name, data_file(task.name, data))
+    return Key(items, golds, _source(task, data))
+
+
+def _source(task: Task, data: Path | None) -> str:
+    """Where items and golds are from, with the SHA-256 of a file: numbers of different versions of a set cannot be compared."""
+    if data is None:
+        return f"our own list of {task.name}"
+    path = data_file(task.name, data)
+    try:
+        digest = sha256(path)
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror}") from None
+    known = DATASETS.get(task.name)
+    version = "the registered version" if known is not None and known.sha256 == digest else "not the registered version"
+    return f"{path} (SHA-256 {digest[:16]}..., {version})"
