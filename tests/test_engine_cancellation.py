@@ -16,8 +16,11 @@ from branchwise import (
     Chain,
     DepthFirst,
     Evaluation,
+    Message,
     Method,
     Propose,
+    Reply,
+    Request,
     Result,
     RetryPolicy,
     Sample,
@@ -399,3 +402,42 @@ async def test_a_listener_that_fails_ends_the_run_with_its_own_error() -> None:
     with pytest.raises(Boom):
         await solve(TOY, BEAM, model, on_event=listen)
     assert model.flying == 0
+
+
+async def test_a_small_request_passes_a_large_one_that_waits_but_not_for_ever() -> None:
+    """Four places. Three are taken; a request of two waits for a second one; requests of one pass it, four in all, and then it has its turn."""
+    begun: list[str] = []
+    ends: dict[str, asyncio.Event] = {}
+
+    class Held:
+        name = identity = "held"
+
+        async def sample(self, request: Any) -> Any:
+            who = request.messages[0].content
+            begun.append(who)
+            ends[who] = asyncio.Event()
+            await ends[who].wait()
+            return Reply(())
+
+    limited = Limited(Held(), 4)
+
+    def ask(who: str, n: int) -> asyncio.Task[Any]:
+        return asyncio.ensure_future(limited.sample(Request((Message("user", who),), n)))
+
+    async def turn() -> None:
+        for _ in range(5):
+            await asyncio.sleep(0)
+
+    tasks = [ask("three", 3), ask("two", 2), *(ask(f"one{i}", 1) for i in range(6))]
+    await turn()
+    assert begun == ["three", "one0"]
+    for i in range(4):
+        ends[f"one{i}"].set()
+        await turn()
+    assert begun == ["three", "one0", "one1", "one2", "one3"], "four have passed; the fifth waits, though a place is free"
+    ends["three"].set()
+    await turn()
+    assert begun[5:] == ["two", "one4", "one5"]
+    for end in ends.values():
+        end.set()
+    await asyncio.gather(*tasks)

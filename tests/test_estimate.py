@@ -8,13 +8,18 @@ from typing import Any
 import pytest
 
 from branchwise import (
+    METHODS,
+    Adaptive,
+    AStar,
     Beam,
+    BestFirst,
     Budget,
     Chain,
     Check,
     Combine,
     DepthFirst,
     Estimate,
+    Mcts,
     Method,
     MethodError,
     Price,
@@ -34,11 +39,17 @@ from support.runs import random_method
 from support.worlds import Toy
 
 SMALL = Sampling(max_tokens=60)
-NAMES = ["io", "cot", "cot_sc", "refine", "tot_bfs", "tot_dfs"]
-VARIANTS: dict[str, list[dict[str, int]]] = {
+NAMES = list(METHODS)
+VARIANTS: dict[str, list[dict[str, Any]]] = {
     "cot_sc": [{"k": 3}],
     "refine": [{"rounds": 3}],
     "tot_bfs": [{"k": 3, "breadth": 2, "depth": 4}, {"k": 2, "breadth": 9}],
+    "best_first": [{"k": 2, "max_nodes": 40, "prune_below": 0.0}, {"backtrack": True}, {"evaluate": "score", "samples": 2}],
+    "a_star": [{"k": 3, "max_nodes": 7}, {"cost": "log"}],
+    "mcts": [{"k": 2, "rollouts": 30, "depth": 4}, {"puct": True, "backup": "max", "rollouts": 3}],
+    "mctsr": [{"roots": "naive", "rollouts": 3}, {"choice": "importance"}, {"roots": "dummy", "patience": 0, "samples": 2}],
+    "adaptive": [{"rollouts": 7, "depth": 1}, {"samples": 1}],
+    "tot_bfs_refine": [{"rounds": 1}, {"breadth": 3, "depth": 1, "evaluate": "value"}],
     "tot_dfs": [{"max_steps": 1}, {"max_steps": 3}, {"depth": 2}, {"depth": 1, "max_steps": 1, "k": 5}],
 }
 
@@ -125,6 +136,12 @@ async def test_the_estimate_holds_when_max_steps_is_no_more_than_the_depth() -> 
         Method(generate=Sample(k=3), evaluate=Vote(votes=2), search=DepthFirst(depth=3, prune_at=-1, max_steps=1000)),
         Method(generate=Propose(k=3), evaluate=Value(samples=2), search=DepthFirst(depth=3, prune_at=-1, max_steps=7)),
         Method(generate=Sample(k=5), evaluate=Value(samples=2), search=Chain(depth=4)),
+        Method(generate=Propose(k=3), evaluate=Value(samples=2), search=BestFirst(depth=3, prune_below=0, max_nodes=None)),
+        Method(generate=Propose(k=3), evaluate=Value(samples=2), search=BestFirst(depth=4, prune_below=0, max_nodes=9)),
+        Method(generate=Propose(k=3), evaluate=Vote(votes=2), search=BestFirst(depth=2, prune_below=0, max_nodes=None)),
+        Method(generate=Propose(k=2), evaluate=Value(samples=1), search=AStar(depth=3)),
+        Method(generate=Propose(k=2), evaluate=Value(samples=2), search=Mcts(rollouts=5, depth=3)),
+        Method(generate=Propose(k=2), evaluate=Value(samples=2), search=Mcts(rollouts=500, depth=3, puct=True, backup="max")),
         preset("io").make(),
         preset("cot_sc").make(k=4),
     ],
@@ -139,6 +156,16 @@ async def test_states_and_calls_are_exact_where_nothing_is_pruned_or_merged(meth
         assert len(result.tree) - answers == worst.full_states
         assert result.usage.calls == worst.full_calls
         assert worst.full_calls <= worst.calls
+
+
+async def test_adaptive_costs_a_thought_and_its_grades_a_rollout() -> None:
+    """Every reply is another thought, so nothing is merged."""
+    for rollouts, depth in ((1, 1), (9, 3), (20, 5)):
+        method = Method(generate=Sample(k=1), evaluate=Value(samples=2), search=Adaptive(rollouts=rollouts, depth=depth))
+        toy = Toy(1, dead=0, complete=0, malformed=0, merge=False)
+        model = FakeModel(lambda request, i: "likely" if request.role == "evaluate" else f"thought {request.seeds[i]}")
+        result = await solve(toy, method, model)
+        assert result.usage.calls == estimate(toy, method).full_calls == estimate(toy, method).calls == 3 * rollouts
 
 
 def test_the_arithmetic_of_the_paper() -> None:
