@@ -193,7 +193,7 @@ def _sides(text: str) -> list[Expression]:
         return [arithmetic(side) for side in text.split("=")]
     except NotArithmetic:
         match = _EQUATION.fullmatch(text)
-        if match is None or not re.match(r"[A-Za-z,;:✓✔]|\Z", match["rest"]):
+        if match is None or not re.match(r"[A-Za-z,;:✓✔]|\Z", match["rest"]) or not _BARE.search(match["body"]) or _NONE.search(text):
             raise
         return [arithmetic(side) for side in match["body"].rstrip(" (.=").split("=")]
 
@@ -203,7 +203,7 @@ def _answer_text(text: str) -> str | None:
     if (marked := final_answer(text)) is not None:
         return marked
     content = strip_reasoning(text)
-    if "\n" in content or "left" in content or not _BARE.search(content) or len(content) > MAX_CHARS:
+    if "\n" in content or "left" in content or "\\boxed" in content or not _BARE.search(content) or len(content) > MAX_CHARS:
         return None
     return inline(content)
 

@@ -28,7 +28,7 @@ _LEADS_TO = re.compile(r"(?<=[\d)])\s*(?:→|->|⇒|\b(?:equals|is|gives|makes)\
 _NUMBER = re.compile(
     r"(?P<sign>-?)\s?(?:(?P<whole>\d+)\s(?=\d+/))?(?P<digits>\d+)(?:/(?P<below>\d+)|\.(?P<decimals>\d*))?(?P<dots>\.\.+|…)?"
 )
-_REMARKS = re.compile(r"\s*[(\[{].*|\s*[,;].*", re.DOTALL)
+_REMARKS = re.compile(r"\s*\(\s*[A-Za-z].*|\s*[,;].*", re.DOTALL)
 _EXACT = r"-?[0-9]+(?:/[1-9][0-9]*)?"
 _CANONICAL = re.compile(rf"(\d+|\({_EXACT}\)) ([-+*/]) (\d+|\({_EXACT}\)) = {_EXACT} \(left: {_EXACT}(?: {_EXACT})*\)")
 
