@@ -46,6 +46,9 @@ class Limited:
             self._wake()
 
     async def _take(self, need: int) -> None:
+        if not self._waiting and self._free >= need:
+            self._free -= need
+            return
         turn = asyncio.get_running_loop().create_future()
         entry = (need, turn)
         self._waiting.append(entry)
