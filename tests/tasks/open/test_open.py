@@ -176,6 +176,12 @@ def test_a_whole_answer_is_marked_as_one_and_words_of_dead_ends_in_it_do_not_cou
     assert problem.answer(("The answer is 42.",)) == "The answer is 42."
 
 
+async def test_two_sentences_are_no_too_long_thought_in_any_script() -> None:
+    long = "세션을 공유 저장소에 두면 어느 서버로 가도 로그인이 유지된다. " * 6
+    result, _ = await run(OPEN_TASK.method("best_first", {"depth": 1}), [{"role": "answer", "replies": ["답: 둔다"]}, {"replies": [f"1. {long}"]}])
+    assert next(iter(result.tree)).thought == long.strip()
+
+
 def test_material_is_part_of_the_prompt_and_does_not_decide_the_language() -> None:
     problem = Open.parse(with_material("Is this design sound?", "한국어로 된 설계 문서입니다. 캐시를 사용합니다."))
     assert "Is this design sound?" in problem.prompt

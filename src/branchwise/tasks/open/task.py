@@ -13,6 +13,7 @@ from branchwise.problem import COMPLETE, OPEN, Rejected, State, Status
 from branchwise.tasks.base import Item, Task, package_prompts
 from branchwise.tasks.open.rules import answer_in, language, marked, normal, terminal
 from branchwise.thought.parsing import inline, strip_reasoning
+from branchwise.thought.propose import Propose
 from branchwise.thought.write_up import WriteUp
 
 __all__ = ["OPEN_TASK", "Open", "with_material"]
@@ -20,6 +21,9 @@ __all__ = ["OPEN_TASK", "Open", "with_material"]
 _MATERIAL = "\n\nMaterial:\n"
 _WRITTEN = ("best_first", "tot_bfs", "tot_dfs", "a_star", "mcts", "adaptive")
 """Methods that compare branches: their answer is written up from the best path, and names the strongest rejected branch."""
+
+_LONGEST = 1200
+"""Bytes of a proposed thought: two or three sentences, also where a letter takes three bytes."""
 
 
 def with_material(question: str, material: str) -> str:
@@ -86,7 +90,11 @@ def _load(data: Path | None) -> Sequence[Item]:
 
 
 def _adapt(method: Method, settings: Mapping[str, Any]) -> Method:
-    return replace(method, answer=WriteUp()) if method.name in _WRITTEN else method
+    if method.name not in _WRITTEN:
+        return method
+    generate = method.generate
+    longer = replace(generate, longest=_LONGEST) if isinstance(generate, Propose) else generate
+    return replace(method, generate=longer, answer=WriteUp())
 
 
 OPEN_TASK = Task(
