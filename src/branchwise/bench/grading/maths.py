@@ -62,8 +62,6 @@ class _Comparing:
 
     def same(self, gold: Node, pred: Node) -> bool:
         """Whether two shapes are the same."""
-        if show(gold) == show(pred) and not isinstance(gold, (Assign, Leaf)) and not isinstance(pred, (Assign, Leaf)):
-            return True
         if isinstance(gold, Assign) or isinstance(pred, Assign):
             return self.assigned(gold, pred)
         if isinstance(gold, Leaf) and isinstance(pred, Leaf):
@@ -84,9 +82,11 @@ class _Comparing:
         return False
 
     def assigned(self, gold: Node, pred: Node) -> bool:
-        """`x = 5` is 5, but not `y = 5`. `x^2 + y = 5` is no assignment."""
-        if isinstance(gold, Assign) and isinstance(pred, Assign):
-            return gold.name == pred.name and self.same(gold.value, pred.value)
+        """`x = 5` is 5, but not `y = 5`. An equation that is no assignment may be one put differently: `y - 2x = 3`."""
+        if isinstance(gold, Assign) and isinstance(pred, Assign) and gold.name == pred.name:
+            return self.same(gold.value, pred.value)
+        if "=" in _equation(gold) and "=" in _equation(pred):
+            return not (isinstance(gold, Assign) and isinstance(pred, Assign)) and self.leaves(Leaf(_equation(gold)), Leaf(_equation(pred)))
         if isinstance(gold, Assign):
             return self.same(gold.value, pred)
         return isinstance(pred, Assign) and self.same(gold, pred.value)
@@ -182,6 +182,13 @@ def _limited(reader: Callable[[str], _T], text: str) -> _T:
         raise Unknown(f"unknown (limit): {reason}") from None
 
 
+def _equation(node: Node) -> str:
+    """An equation as one formula; a formula without `=` for any other shape of one piece, empty for the rest."""
+    if isinstance(node, Assign):
+        return f"{node.name} = {node.value.text}" if isinstance(node.value, Leaf) else ""
+    return node.text if isinstance(node, Leaf) else ""
+
+
 def _vector(matrix: Matrix) -> tuple[Node, ...] | None:
     """The entries of a matrix of one row or one column."""
     if len(matrix.rows) == 1:
@@ -199,7 +206,8 @@ def _words(gold: str, pred: str) -> bool | None:
         stated = yes_no(re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", pred))
         return stated is not None and stated == (key.lower() in ("yes", "true"))
     if "\\text" in gold or (len(key) > 2 and _WORDS.fullmatch(plain) and not re.fullmatch(r"[a-zA-Z]{1,3}", key)):
-        return key.lower() == said.lower() or re.sub(r"^(?:a|an|the)", "", said.lower()) == key.lower()
+        bare = compact(re.sub(r"^\s*(?:\\text\s*\{\s*)?(?:an?|the)\s+", "", pred, flags=re.IGNORECASE)).strip("{}().,:; ")
+        return key.lower() in (said.lower(), bare.lower())
     return None
 
 

@@ -27,6 +27,7 @@ class Worker:
     def __init__(self, seconds: float = SECONDS) -> None:
         self.seconds = seconds
         self._process: subprocess.Popen[str] | None = None
+        self._ready = False
         self._known: dict[tuple[str, str], bool] = {}
 
     def equal(self, gold: str, pred: str) -> bool:
@@ -48,6 +49,7 @@ class Worker:
             raise Unknown("unknown (limit): the comparison ended its process") from None
         if line is None:
             self.close()
+            self._start()
             raise Unknown(f"unknown (limit): not compared within {self.seconds:g} s")
         told: dict[str, Any] = json.loads(line)
         if "limit" in told:
@@ -57,10 +59,8 @@ class Worker:
     def _running(self) -> subprocess.Popen[str]:
         """The process, started where it is not there; its start is not counted."""
         if self._process is None or self._process.poll() is not None:
-            command = [sys.executable, "-P", "-c", "from branchwise.bench.grading.worker import main; main()"]
-            self._process = subprocess.Popen(
-                command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8"
-            )
+            self._start()
+        if not self._ready:
             try:
                 line = self._line(_START)
             except EOFError:
@@ -68,7 +68,17 @@ class Worker:
             if line != "ready":
                 self.close()
                 raise UsageError("grading mathematics needs math-verify; install it with: pip install 'branchwise[math]'")
+            self._ready = True
+        assert self._process is not None
         return self._process
+
+    def _start(self) -> None:
+        """Start the process, and do not wait for it."""
+        self.close()
+        command = [sys.executable, "-P", "-c", "from branchwise.bench.grading.worker import main; main()"]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, encoding="utf-8"
+        )
 
     def _line(self, seconds: float) -> str | None:
         """The next line of the process; `None` when it takes longer. Raises `EOFError` when it has ended."""
@@ -86,7 +96,7 @@ class Worker:
 
     def close(self) -> None:
         """End the process."""
-        process, self._process = self._process, None
+        process, self._process, self._ready = self._process, None, False
         if process is None:
             return
         process.kill()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 MEMORY = 1 << 30
@@ -46,61 +47,99 @@ def _no_text_is_evaluated() -> None:
     math_verify.parser.parse_expr = refuse
 
 
-def _parsed(text: str) -> Any:
+def _parsed(text: str, real: bool) -> Any:
     """The formula, by math-verify's LaTeX grammar; `None` where it does not read it to the end."""
-    from latex2sympy2_extended.latex2sympy2 import latex2sympy, normalize_latex
-    from math_verify.grader import should_treat_as_complex
-    from math_verify.parser import LatexExtractionConfig
+    from dataclasses import replace
 
-    config = LatexExtractionConfig().normalization_config
+    from latex2sympy2_extended.latex2sympy2 import ConversionConfig, latex2sympy, normalize_latex
+    from math_verify.parser import LatexExtractionConfig
+    from sympy import Basic, I
+
+    config = replace(LatexExtractionConfig().normalization_config, units=False, boxed="none")
+    naming = ConversionConfig(lowercase_symbols=False)
     try:
-        found = latex2sympy(
-            normalize_latex(text, config=config),
-            is_real=not should_treat_as_complex(text),
-            convert_degrees=False,
-            normalization_config=None,
-        )
+        found = latex2sympy(normalize_latex(text, config=config), is_real=real, normalization_config=None, conversion_config=naming)
     except Exception:
         return None
+    if not real and isinstance(found, Basic):
+        found = found.subs({name: I for name in found.free_symbols if str(name) == "i"})
     return found
 
 
-def _at_points(one: Any, other: Any) -> bool | None:
-    """Equal or not at a few points, to 40 digits; `None` where they cannot be computed. Small numbers are compared by ratio."""
+def _points(names: Sequence[Any]) -> Iterator[dict[Any, Any]]:
+    """A few values for the names: whole and broken ones, of both signs."""
+    import sympy
+
+    for turn in range(6 if names else 1):
+        sign = -1 if turn in (2, 5) else 1
+        below = 13 + turn if turn % 2 else 1
+        yield {name: sympy.Rational(sign * (37 + 11 * turn + 7 * place), below) for place, name in enumerate(names)}
+
+
+def _values(sides: Sequence[Any], point: Mapping[Any, Any]) -> list[Any] | None:
+    """The sides at a point, to 40 digits; `None` where one is no finite number."""
+    import sympy
+
+    values = [sympy.N(side.subs(point), 40, maxn=200) for side in sides]
+    if not all(value.is_number and value.is_finite for value in values):
+        return None
+    real = [sympy.im(value) == 0 for value in values]
+    beyond = any(value < 0 for value in point.values())  # logarithms and roots have several values there
+    return values if all(real) or not beyond else None
+
+
+def _near(one: Any, other: Any, digits: int) -> bool:
+    """Equal but for the last digits, by ratio, so that small numbers stay apart."""
+    import sympy
+
+    size = max(abs(one), abs(other))
+    return bool(size == 0 or abs(one - other) <= size * sympy.Float(10) ** -digits)
+
+
+def _at_points(one: Any, other: Any, equations: bool = False) -> bool | None:
+    """Equal or not at a few points; `None` where they cannot be computed. Equations are equal when their sides differ by one factor."""
     import sympy
 
     names = sorted(one.free_symbols | other.free_symbols, key=str)
     if one.free_symbols != other.free_symbols and not (one.is_number or other.is_number):
         return False
-    compared = 0
-    for turn in range(4 if names else 1):
-        point = {name: sympy.Rational(37 + 11 * turn + 7 * place, 13 + turn if turn % 2 else 1) for place, name in enumerate(names)}
-        values = [sympy.N(side.subs(point), 40, maxn=200) for side in (one, other)]
-        if not all(value.is_number and value.is_finite for value in values):
+    digits = 6 if any(side.has(sympy.Float) for side in (one, other)) else 25
+    factors = []
+    for point in _points(names):
+        values = _values((one, other), point)
+        if values is None or (equations and values[1] == 0):
             continue
-        compared += 1
-        size = max(abs(values[0]), abs(values[1]))
-        rounded = any(side.has(sympy.Float) for side in (one, other))
-        if size != 0 and abs(values[0] - values[1]) > size * sympy.Float(10) ** (-6 if rounded else -25):
+        if not equations and not _near(*values, digits):
             return False
-    return True if compared else None
+        factors.append(values[0] / values[1] if equations else 1)
+    if not factors or (equations and len(factors) < 2):
+        return None
+    return all(factor != 0 and _near(factor, factors[0], digits) for factor in factors)
 
 
 def _equal(gold: str, pred: str) -> dict[str, Any]:
     from math_verify import verify
-    from sympy import Basic
+    from math_verify.grader import should_treat_as_complex
+    from sympy import Basic, Eq
     from sympy.core.relational import Relational
 
-    one, other = _parsed(gold), _parsed(pred)
+    imaginary = any(should_treat_as_complex(text) or re.search(r"(?<![a-zA-Z\\])i(?![a-zA-Z])", text) for text in (gold, pred))
+    one, other = _parsed(gold, not imaginary), _parsed(pred, not imaginary)
     if one is None or other is None:
         return {"equal": False, "unread": "gold" if one is None else "pred"}
-    plain = all(isinstance(side, Basic) and not isinstance(side, Relational) and hasattr(side, "is_number") for side in (one, other))
-    if plain:
-        try:
-            if (told := _at_points(one.doit(), other.doit())) is not None:
-                return {"equal": told}
-        except (TypeError, ValueError, AttributeError, ArithmeticError, NotImplementedError):
-            pass
+    relations = [isinstance(side, Relational) for side in (one, other)]
+    if any(relations) and not all(relations):
+        return {"equal": False}
+    try:
+        told = None
+        if isinstance(one, Eq) and isinstance(other, Eq):
+            told = _at_points(one.lhs - one.rhs, other.lhs - other.rhs, equations=True)
+        elif not any(relations) and all(isinstance(side, Basic) and hasattr(side, "is_number") for side in (one, other)):
+            told = _at_points(one.doit(), other.doit())
+        if told is not None:
+            return {"equal": told}
+    except (TypeError, ValueError, AttributeError, ArithmeticError, NotImplementedError):
+        pass
     return {"equal": bool(verify(one, other, timeout_seconds=None, allow_set_relation_comp=True))}
 
 
@@ -117,7 +156,7 @@ def main() -> None:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     _no_text_is_evaluated()
-    _parsed("x+1")
+    _parsed("x+1", True)
     _limits()
     sys.setrecursionlimit(2_000)
     _say("ready")

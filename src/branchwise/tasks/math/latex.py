@@ -70,6 +70,7 @@ def clean(text: str) -> str:
     for pattern, name in _NAMES:
         text = pattern.sub(name, text)
     text = _braced(_braced(text, r"\sqrt"), "^")
+    text = re.sub(r"\\text\s*\{([^{}]*\d[^{}]*)\}", r"\1", text)
     return _SPACES.sub(" ", text).lstrip(" ,;:").rstrip(" .,;:\\")
 
 

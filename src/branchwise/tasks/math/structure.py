@@ -95,6 +95,7 @@ def read(text: str, *, listing: bool = False) -> Node:
 def _read(text: str, nesting: int, listing: bool = False) -> Node:
     """Lists first, then what one answer can be; a text that is too long or nested too deeply stays one formula."""
     text = text.strip()
+    text = f"\\{text[:-1]}\\}}" if re.fullmatch(r"\{[^{}]*,[^{}]*\}", text) else text
     if nesting == 0 or len(text) > LONGEST or not text:
         return Leaf(text)
     if _THOUSANDS.fullmatch(text.split(" ")[0] or text) and not listing:
