@@ -26,7 +26,9 @@ SCALE = Scale(1, 10)
 
 _SAMPLES = 5
 _TOKENS = 512
-_CHOICE = re.compile(r"\bpassage\s+(?:is|would be|seems to be)?\s*:?\s*(?:passage\s+|number\s+|no\.\s*)?#?([12])\b")
+_CHOICE = re.compile(
+    r"\bmore coherent (?:passage|one)\s*(?:is|would be|seems to be)?\s*:?\s*(?:the\s+)?(?:passage\s+|number\s+|no\.\s*)?#?([12])\b"
+)
 _IS_MORE = re.compile(r"\bpassage\s+#?([12])\s+(?:is|seems|reads)\s+(?:clearly\s+|much\s+|slightly\s+)?(?:the\s+)?more coherent\b")
 _SIMILAR = re.compile(r"\b(?:similarly|equally)\s+coherent\b|\bsimilar(?:ly)? in coherence\b|\btie\b")
 
@@ -121,7 +123,7 @@ async def compare(model: LanguageModel, a: str, b: str, *, seed: int, item: str,
 def _read(text: str) -> Winner:
     """A for the passage shown first. The last sentence that names a winner, or says that there is none, counts."""
     for sentence in reversed(sentences(fold(text).casefold())):
-        named = {match[1] for pattern in (_CHOICE, _IS_MORE) for match in pattern.finditer(sentence) if "coherent" in sentence}
+        named = {match[1] for pattern in (_CHOICE, _IS_MORE) for match in pattern.finditer(sentence)}
         if _SIMILAR.search(sentence):
             return Winner.TIE
         if named:
