@@ -60,3 +60,16 @@ def test_a_file_that_is_no_log_is_wrong_usage(program: Program, tmp_path: Path) 
     assert done.exit_code == 2
     assert "not a published log" in done.stderr
     assert program("published", tmp_path).exit_code == 2
+
+
+def test_the_page_shows_what_the_commands_print(program: Program, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "published.md").read_text("utf-8")
+    puzzles = shared("crosswords/mini0505.json")
+    for log, more in (
+        ("game24/gpt4_tot_log_900_1000.json", ()),
+        ("crosswords/infoss_dfs_prune.json", ("--data", puzzles)),
+        ("creative_writing/gpt4_tot_log_0_100.json", ()),
+    ):
+        folder = tmp_path / log.split("/")[0]
+        program("import", shared(log), "--out", folder)
+        assert program("published", folder, *more).stdout.rstrip() in page
