@@ -15,8 +15,8 @@ from support.program import Program
 ROOT = Path(__file__).parents[2]
 COMMANDS = [
     name.split()
-    for name in ("", "solve", "estimate", "show", "models", "models list", "models pull", "models path", "grade", "data", "data list",
-                 "data pull", "data path")
+    for name in ("", "solve", "estimate", "show", "models", "models list", "models pull", "models path", "import",
+                 "published", "grade", "data", "data list", "data pull", "data path")
 ]  # fmt: skip
 
 
