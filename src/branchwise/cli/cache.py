@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 from branchwise.cli.faults import EXITS
 from branchwise.cli.page import CommandPage, GroupPage, Option
+from branchwise.cli.places import cache_file
 from branchwise.cli.text import document, plain
 from branchwise.errors import UsageError
-from branchwise.model.cache import cache_path, clear, info
+from branchwise.model.cache import clear, info
 
 __all__ = ["cache_group"]
 
@@ -39,7 +38,7 @@ def cache_group() -> None:
 @click.option("--json", "as_json", is_flag=True, cls=Option, heading="Output", help="One JSON document in place of the text.")
 def info_command(as_json: bool) -> None:
     """Print where the cache is, how many replies it holds, how large it is, and from which models they are."""
-    found = info()
+    found = info(cache_file())
     models = dict(found.by_identity)
     if as_json:
         click.echo(document({"path": str(found.path), "entries": found.entries, "bytes": found.size, "models": models}))
@@ -55,5 +54,5 @@ def clear_command(older_than: float | None) -> None:
     """Remove all replies from the cache, or the old ones."""
     if older_than is not None and older_than < 0:
         raise UsageError("--older-than is a number of days, at least 0")
-    gone = clear(older_than=None if older_than is None else older_than * 86400)
-    click.echo(f"{gone:,} replies removed from {Path(cache_path())}")
+    gone = clear(cache_file(), older_than=None if older_than is None else older_than * 86400)
+    click.echo(f"{gone:,} replies removed from {cache_file()}")

@@ -11,7 +11,7 @@ import click
 from branchwise.cli.faults import EXITS
 from branchwise.cli.opening import opened
 from branchwise.cli.page import CommandPage, Option
-from branchwise.cli.places import weights_folder
+from branchwise.cli.places import cache_file, weights_folder
 from branchwise.cli.text import document, plain
 from branchwise.model.doctor import Finding, examine
 
@@ -52,7 +52,7 @@ async def _examine(model: str, key_file: Path | None, quiet: bool) -> list[dict[
 
     rows: list[dict[str, Any]] = []
     async with opened(model, parallel=8, key_file=key_file, say=say) as ready:
-        async for finding in examine(ready, folder=weights_folder()):
+        async for finding in examine(ready, cache=cache_file(), folder=weights_folder()):
             rows.append({"check": finding.check, "ok": finding.ok, "text": finding.text})
             if not quiet:
                 click.echo(plain(_line(finding)))

@@ -11,6 +11,8 @@ import click
 
 import branchwise
 from branchwise.cli.data import data_group
+from branchwise.cli.cache import cache_group
+from branchwise.cli.doctor import doctor_command
 from branchwise.cli.estimate import estimate_command
 from branchwise.cli.faults import EXITS, exit_code, report
 from branchwise.cli.grade import grade_command
@@ -76,7 +78,7 @@ def cli() -> None:
 
 _COMMANDS = (
     solve_command, estimate_command, show_command, rescore_command, fork_command, import_command, published_command,
-    grade_command, models_group, data_group,
+    grade_command, models_group, cache_group, doctor_command, data_group,
 )  # fmt: skip
 for _command in _COMMANDS:
     cli.add_command(_command)

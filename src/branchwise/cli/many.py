@@ -8,7 +8,7 @@ import json
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from branchwise.batch import BatchItem, Summary, outcome, solve_many
 from branchwise.cli.faults import ANSWER, FAILED, INTERRUPTED
-from branchwise.cli.opening import Interrupted, PullBar, opened_by_role
+from branchwise.cli.opening import Interrupted, PullBar, opened_by_role, reply_cache
 from branchwise.cli.places import task_data
 from branchwise.cli.report import spending
 from branchwise.cli.settings import Settings, merge, model_name
@@ -143,16 +143,18 @@ async def _run(
     progress = _Progress(items, rows, say)
     price = settings.price(flags["prices"])
     try:
-        with interruptible(interrupt):
+        with interruptible(interrupt), ExitStack() as stack:
             opening = opened_by_role(
                 settings.model, settings.models, parallel=settings.parallel, key_file=flags["key_file"], say=say, bar=bar
             )
             async with opening as model:
+                cache = stack.enter_context(reply_cache(flags["cache"]))
                 with progress.bar if sys.stderr.isatty() and not flags["quiet"] else nullcontext():
                     summary = await solve_many(
                         items, settings.make_method(), model, rows, jobs=min(flags["jobs"] or 1, len(items)), parallel=settings.parallel,
                         traces=traces, retry_failed=flags["retry_failed"], stop=stop, on_row=progress.row, notice=say, seed=settings.seed,
                         budget=settings.make_budget(), price=price, about=about(settings),
+                        cache=cache, cache_mode=flags["cache"],
                     )  # fmt: skip
     except Interrupted:
         raise KeyboardInterrupt from None

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn, TransferSpeedColumn
 
 from branchwise.cli.asking import ask_terminal
-from branchwise.cli.places import environment, weights_folder
+from branchwise.cli.places import cache_file, environment, weights_folder
 from branchwise.cli.text import error_console
 from branchwise.errors import BranchwiseError
 from branchwise.model.base import LanguageModel
+from branchwise.model.cache import ReplyCache
 from branchwise.model.local import LocalSettings
 from branchwise.model.person import Person
 from branchwise.model.registry import open_model, parse_spec
@@ -22,7 +23,7 @@ from branchwise.model.routed import Routed
 from branchwise.model.tape import TapeModel
 from branchwise.model.weights import WEIGHTS, find
 
-__all__ = ["Interrupted", "PullBar", "opened", "opened_by_role"]
+__all__ = ["Interrupted", "PullBar", "opened", "opened_by_role", "reply_cache"]
 
 _MOST_SLOTS = 32
 
@@ -64,6 +65,16 @@ class PullBar:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+
+@contextmanager
+def reply_cache(mode: str) -> Iterator[ReplyCache | None]:
+    """The cache of replies, unless `mode` is off."""
+    if mode == "off":
+        yield None
+        return
+    with ReplyCache(cache_file()) as cache:
+        yield cache
 
 
 @asynccontextmanager

@@ -126,6 +126,9 @@ def _model_options() -> list[Callable[[Any], Any]]:
         _option("Model", "--key-file", type=_FILE, metavar="FILE",
                 help="A file that holds the server's key, readable by you alone.  [default: the variable of that host, such as "
                 "OPENAI_API_KEY]"),
+        _option("Model", "--cache", type=click.Choice(["off", "read", "on"]), default="off",
+                help="Replies of earlier runs: pay again, take what is there, or also keep what is new; see `branchwise cache`.  "
+                "[default: off]"),
         _option("Model", "--temperature", type=click.FloatRange(min=0), metavar="X",
                 help="Sampling temperature of all roles, at least 0.  [default: 0.7]"),
         _option("Model", "--max-tokens", type=click.IntRange(min=1), metavar="N",

@@ -10,13 +10,16 @@ from pathlib import Path
 import platformdirs
 
 from branchwise.data.sets import DATASETS
+from branchwise.model.cache import cache_path
 
-__all__ = ["DATA", "HOME", "MODELS", "data_folder", "environment", "home", "new_trace", "task_data", "weights_folder"]
+__all__ = ["CACHE", "DATA", "HOME", "MODELS", "cache_file", "data_folder", "environment", "home", "new_trace", "task_data", "weights_folder"]
 
 HOME = "BRANCHWISE_HOME"
 """The folder for traces; default: `branchwise` in the user's state folder."""
 MODELS = "BRANCHWISE_MODELS"
 """The folder for weights; default: `branchwise/models` in the user's cache."""
+CACHE = "BRANCHWISE_CACHE"
+"""The file of the reply cache; default: `branchwise/replies.db` in the user's cache."""
 DATA = "BRANCHWISE_DATA"
 """The folder for public data sets; default: `branchwise/data` in the user's cache."""
 
@@ -50,6 +53,12 @@ def task_data(task: str, given: Path | None) -> Path | None:
 def new_trace() -> Path:
     """A file name for the trace of a new run: date, time, and four digits that keep runs of one second apart."""
     return home() / "runs" / f"{datetime.now():%Y%m%d-%H%M%S}-{secrets.token_hex(2)}.jsonl"
+
+
+def cache_file() -> Path:
+    """The file of the reply cache."""
+    own = os.environ.get(CACHE, "").strip()
+    return Path(own).expanduser() if own else cache_path()
 
 
 def environment() -> dict[str, str]:

@@ -10,12 +10,13 @@ from typing import Any
 
 from branchwise.budget import Price
 from branchwise.cli.live import View, watching
-from branchwise.cli.opening import Interrupted, PullBar, opened_by_role
+from branchwise.cli.opening import Interrupted, PullBar, opened_by_role, reply_cache
 from branchwise.cli.settings import Settings, model_name
 from branchwise.cli.signals import interruptible
 from branchwise.cli.text import error_console
 from branchwise.errors import UsageError
 from branchwise.method import Method
+from branchwise.model.layers.cached import CacheMode
 from branchwise.model.registry import parse_spec
 from branchwise.problem import Problem
 from branchwise.result import Result, versions
@@ -44,6 +45,7 @@ class Plan:
     trace: Path | None
     resume: Path | None
     key_file: Path | None
+    cache: CacheMode
     quiet: bool
     say: Callable[[str], None]
     about: dict[str, Any]
@@ -90,10 +92,12 @@ async def _run(plan: Plan) -> Result:
 
 async def _solve(plan: Plan, model: Any, stop: Stop, view: View) -> Result:
     settings = plan.settings
-    return await solve(
-        plan.problem, plan.method, model, budget=settings.make_budget(), seed=settings.seed, trace=plan.trace, resume=plan.resume,
-        parallel=settings.parallel, price=plan.price, on_event=view.on_event, stop=stop, about=plan.about,
-    )  # fmt: skip
+    with reply_cache(plan.cache) as cache:
+        return await solve(
+            plan.problem, plan.method, model, budget=settings.make_budget(), seed=settings.seed, trace=plan.trace, resume=plan.resume,
+            parallel=settings.parallel, price=plan.price, on_event=view.on_event, stop=stop, about=plan.about, cache=cache,
+            cache_mode=plan.cache,
+        )  # fmt: skip
 
 
 def _reached(plan: Plan, view: View, error: Exception) -> Result:

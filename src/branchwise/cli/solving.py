@@ -48,7 +48,7 @@ def plan_of(flags: Mapping[str, Any]) -> Plan:
         say(f"Note: {warning}")
     return Plan(
         settings=settings, problem=problem, method=method, price=settings.price(flags["prices"]), trace=where, resume=resume,
-        key_file=flags["key_file"], quiet=quiet, say=say, about=about(settings),
+        key_file=flags["key_file"], cache=flags["cache"], quiet=quiet, say=say, about=about(settings),
     )  # fmt: skip
 
 
