@@ -26,7 +26,7 @@ __all__ = ["SlotBook", "group_of"]
 LOG = logging.getLogger("branchwise.model")
 SHARED_BYTES = 400
 """Prompts that are equal this far are a group; shorter ones gain nothing."""
-MOST_SECONDS = 30.0
+MOST_SECONDS = 600.0
 """How long the others of a group wait for its first."""
 PREFIX = "branchwise-slots-"
 MOST_GROUPS = 16
