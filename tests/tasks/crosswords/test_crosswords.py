@@ -83,6 +83,10 @@ def test_a_file_that_is_no_list_of_puzzles_is_refused(tmp_path: Path) -> None:
         ("h3: t u n e d", ("h3", "TUNED")),
         ("h1. Put in tune: TUNED", ("h1", "TUNED")),
         ("v4) TUNED - as a piano", ("v4", "TUNED")),
+        ("v4. TUNED: adjusted", ("v4", "TUNED")),
+        ("v4. put in tune: tuned", ("v4", "TUNED")),
+        ("v4. T-U-N-E-D", ("v4", "TUNED")),
+        ("v4. The answer is TUNED", ("v4", "TUNED")),
     ],
 )
 def test_a_word_in_a_place_is_read_in_many_forms(line: str, entry: tuple[str, str]) -> None:

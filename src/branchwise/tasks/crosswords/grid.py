@@ -35,13 +35,22 @@ def read_entry(text: str) -> tuple[str, str]:
     match = _ENTRY.match(inline(text.strip()))
     if match is None:
         raise Rejected("not a word in a place, such as h1. TUNED")
-    place, rest = f"{match[1].lower()}{match[2]}", match[3].strip()
-    spaced = re.fullmatch(r"((?:[A-Za-z][\s]+){4}[A-Za-z])\W*", rest)
-    found = _WORD.findall(inline(rest)) if spaced is None else [re.sub(r"\s", "", spaced[1])]
-    word = found[-1] if len(found) > 1 and ":" in rest else found[0] if found else ""
+    word = _word(match[3].strip())
     if len(word) != SIZE:
         raise Rejected(f"{word.upper() or 'nothing'} has not {SIZE} letters")
-    return place, word.upper()
+    return f"{match[1].lower()}{match[2]}", word.upper()
+
+
+def _word(text: str) -> str:
+    """The word in what follows a place: spelt out, behind a clue that was repeated, in capitals, or else the first."""
+    if spelt := re.fullmatch(r"((?:[A-Za-z][\s-]+){4}[A-Za-z])\W*", text):
+        return re.sub(r"[^A-Za-z]", "", spelt[1])
+    parts: list[list[str]] = [_WORD.findall(part) for part in text.split(":")]
+    if len(parts) > 1 and len(parts[-1]) == 1 and len(parts[-1][0]) == SIZE:
+        return parts[-1][0]
+    found = [word for part in parts for word in part]
+    capitals = [word for word in found if word.isupper() and len(word) == SIZE]
+    return (capitals or found or [""])[0]
 
 
 def read_rows(text: str) -> Letters | None:
