@@ -109,7 +109,7 @@ def _at_points(one: Any, other: Any, equations: bool = False) -> bool | None:
         values = _values((one, other), point)
         if values is None or (equations and values[1] == 0):
             continue
-        if not equations and not _near(*values, digits):
+        if not equations and not _near(values[0], values[1], digits):
             return False
         factors.append(values[0] / values[1] if equations else 1)
     if not factors or (equations and len(factors) < 2):
