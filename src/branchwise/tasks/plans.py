@@ -70,10 +70,9 @@ class Planned:
             return f"{_PLAN} {plan}"
         if self.answer(state) is not None:
             raise Rejected("a step after an answer")
-        part = content[found.start() :].strip() if found else _PLAN_MARK.sub("", content).strip()
-        if _is_plan(part) or not part:
+        if found is None and _is_plan(content):
             raise Rejected("a plan where an answer should stand")
-        return part
+        return content[found.start() :].strip() if found else content
 
     def whole(self, state: State, text: str) -> str:
         """A reply without its reasoning; a plan and an answer in one stay together. Raises `Rejected` for an empty one."""
