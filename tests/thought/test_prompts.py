@@ -14,6 +14,7 @@ from branchwise.errors import PromptError
 from branchwise.problem import State, field_bytes
 from branchwise.thought.asking import render
 from branchwise.thought.prompts import Prompt, load_folder, prompt_for
+from support.worlds import Toy
 
 LATEX = r"Let A = {1; 2; 3}. Find $\sum_{i=1}^{n} \frac{1}{i}$. {{not a mark}} {{}} {0} {x!r} %s %(x)s {{{"
 
@@ -151,3 +152,17 @@ async def test_a_bad_prompt_ends_a_run_with_its_own_error(tmp_path: Any) -> None
     assert result.stop_reason == "failed"
     assert "did you mean 'thoughts'" in result.error
     assert result.usage.calls == 0
+
+
+def test_turns_of_a_conversation_become_messages_and_are_bounded():
+    prompt = Prompt.parse("p", "---system---\nBe brief.\n---user---\n1 2\n---assistant---\n3\n---user---\n{{prompt}}\n")
+    messages = prompt.render({"prompt": "4 5"})
+    assert [(m.role, m.content) for m in messages] == [("system", "Be brief."), ("user", "1 2"), ("assistant", "3"), ("user", "4 5")]
+    size = Size(3, 0)
+    assert prompt.tokens(Toy(), size) >= sum(len(m.content) + 64 for m in messages)
+
+
+@pytest.mark.parametrize("text", ["{{prompt}}\n---assistant---\n3\n", "{{prompt}}\n---user---\n3\n", "a\n---assistant---\nb\n---assistant---\n{{prompt}}"])
+def test_turns_that_do_not_alternate_or_end_with_the_model_are_refused(text):
+    with pytest.raises(PromptError, match="take turns"):
+        Prompt.parse("p", text)

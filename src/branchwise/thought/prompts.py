@@ -24,13 +24,15 @@ MESSAGE_BYTES = 64
 
 SYSTEM = "You solve problems step by step and follow the format that you are shown exactly."
 _MARK = re.compile(r"\{\{([A-Za-z_]\w*)\}\}")
+_TURN = re.compile(r"\n---(user|assistant)---\n")
 _SYSTEM_SPLIT = re.compile(r"\A---system---\n(.*?)\n---user---\n", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
     """One template. `text` is the user message; `system` the instruction before it. Placeholders stand as late as possible, so that
-    the shared beginning stays byte-identical and a prefix cache works."""
+    the shared beginning stays byte-identical and a prefix cache works. `---assistant---` and `---user---` lines in `text` make turns of a
+    conversation: examples that a small model follows far better than examples inside one message."""
 
     name: str
     text: str
@@ -48,6 +50,9 @@ class Prompt:
                 raise PromptError(f"prompt {name!r} has an unknown placeholder {{{{{mark}}}}}{nearest(mark, allowed)}")
         if not _MARK.search(text):
             raise PromptError(f"prompt {name!r} names no placeholder, so the model would never see the problem; write {{{{prompt}}}} where it goes")
+        roles = _TURN.split(text)[1::2]
+        if roles != ["assistant", "user"] * (len(roles) // 2):
+            raise PromptError(f"prompt {name!r}: ---assistant--- and ---user--- take turns, and the last turn is the user's")
         return cls(name, text.rstrip("\n"), system)
 
     def render(self, values: Mapping[str, str]) -> tuple[Message, ...]:
@@ -59,14 +64,18 @@ class Prompt:
             except KeyError:
                 raise PromptError(f"prompt {self.name!r}: this problem has no value for {{{{{match[1]}}}}}{nearest(match[1], values)}") from None
 
-        return (Message("system", _MARK.sub(value, self.system)), Message("user", _MARK.sub(value, self.text)))
+        first, *turns = _TURN.split(self.text)
+        messages = [Message("system", _MARK.sub(value, self.system)), Message("user", _MARK.sub(value, first))]
+        for role, text in zip(turns[::2], turns[1::2], strict=True):
+            messages.append(Message("assistant" if role == "assistant" else "user", _MARK.sub(value, text)))
+        return tuple(messages)
 
     def tokens(self, problem: Problem, size: Size, choices: int = 0) -> int:
         """An upper bound for the prompt's tokens on a state of `size`: no tokeniser makes more tokens than there are bytes.
 
         A critique, and what is told of rejected branches, are not counted: who writes them knows how long they can be.
         """
-        total = len(self.system.encode()) + len(self.text.encode()) + 2 * MESSAGE_BYTES
+        total = len(self.system.encode()) + len(self.text.encode()) + (2 + len(_TURN.findall(self.text))) * MESSAGE_BYTES
         for mark in _MARK.findall(self.system + self.text):
             if mark == "prompt":
                 total += size.prompt
