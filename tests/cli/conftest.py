@@ -22,6 +22,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("BRANCHWISE_HOME", str(folder))
     monkeypatch.setenv("BRANCHWISE_MODELS", str(tmp_path / "models"))
     monkeypatch.setenv("BRANCHWISE_CACHE", str(tmp_path / "replies.sqlite"))
+    monkeypatch.delenv("BRANCHWISE_DATA", raising=False)
     monkeypatch.setenv("COLUMNS", "100")
     return folder
 

@@ -13,7 +13,7 @@ from typing import Any
 from branchwise.problem import COMPLETE, OPEN, Rejected, State, Status
 from branchwise.thought.parsing import strip_reasoning
 
-__all__ = ["PLANNED", "SETTINGS", "Planned"]
+__all__ = ["PLANNED", "REFUSED", "SETTINGS", "Planned"]
 
 _PLAN = "Strategy:"
 _PLAN_MARK = re.compile(r"^[\s#*_]*(?:strategy|plan)[\s*_]*:[\s*_]*", re.IGNORECASE)
@@ -24,6 +24,11 @@ PLANNED = (
     "mctsr_4", "mctsr_8",
 )  # fmt: skip
 """Methods that suit such problems: all that there are at a depth of two."""
+
+REFUSED = dict.fromkeys(
+    ("tot_dfs_no_prune", "tot_dfs_no_backtrack"), "an ablation of crosswords, whose states are grids; with two levels use tot_dfs --prune-at 0"
+)
+"""Methods that make no sense here, and why."""
 
 SETTINGS: Mapping[str, Mapping[str, Any]] = {
     "tot_bfs": {"generate": "sample", "k": 5, "breadth": 1, "depth": 2, "samples": 5, "evaluate": "vote"},

@@ -54,6 +54,9 @@ class Mathematics:
 
 
 _WHOLE = "a thought of this task is a whole answer, so there are no steps to search among; mctsr searches whole answers"
+_STEPPING = (
+    "tot_bfs", "tot_bfs_refine", "tot_dfs", "tot_dfs_no_prune", "tot_dfs_no_backtrack", "best_first", "a_star", "mcts", "adaptive",
+)  # fmt: skip
 _SETS = {
     "math500": "competition mathematics, levels 1 to 5 (the 500 problems of MATH-500)",
     "aime24": "AIME 2024: whole numbers from 0 to 999",
@@ -68,7 +71,7 @@ MATH_TASKS = tuple(
         summary=summary,
         default_method="mctsr_4",
         methods=("io", "cot", "cot_sc", "best_of_n", "refine", "mctsr", "mctsr_4", "mctsr_8"),
-        refused=dict.fromkeys(("tot_bfs", "tot_bfs_refine", "tot_dfs", "best_first", "a_star", "mcts", "adaptive"), _WHOLE),
+        refused=dict.fromkeys(_STEPPING, _WHOLE),
         settings={"refine": {"rounds": 3}},
         make=Mathematics.parse,
         load=partial(listed, name, _PACKAGE),

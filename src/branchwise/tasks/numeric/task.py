@@ -8,7 +8,7 @@ from functools import partial
 from branchwise.errors import UsageError
 from branchwise.tasks.base import Task, package_prompts
 from branchwise.tasks.lists import listed
-from branchwise.tasks.plans import PLANNED, SETTINGS, Planned
+from branchwise.tasks.plans import PLANNED, REFUSED, SETTINGS, Planned
 from branchwise.thought.parsing import final_number, show_number
 
 __all__ = ["NUMERIC_TASKS", "number_in", "word_problem"]
@@ -41,6 +41,7 @@ NUMERIC_TASKS = tuple(
         summary=summary,
         default_method="tot_bfs",
         methods=PLANNED,
+        refused=REFUSED,
         settings=SETTINGS,
         make=word_problem,
         load=partial(listed, name, _PACKAGE),

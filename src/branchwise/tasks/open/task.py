@@ -107,6 +107,7 @@ OPEN_TASK = Task(
     prompts=package_prompts("branchwise.tasks.open"),
     refused={
         "cot_sc": "answers in prose are never equal, so there is no majority; best_of_n lets a judge choose",
+        **dict.fromkeys(("tot_dfs_no_prune", "tot_dfs_no_backtrack"), "an ablation of crosswords, whose states are grids; use tot_dfs --prune-at 0"),
         "tot_bfs_refine": "rewriting the answer would lose the branches that were compared; use tot_bfs, or mctsr to refine whole answers",
     },
     settings={

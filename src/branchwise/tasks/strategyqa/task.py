@@ -8,7 +8,7 @@ from functools import partial
 from branchwise.errors import UsageError
 from branchwise.tasks.base import Task, package_prompts
 from branchwise.tasks.lists import listed
-from branchwise.tasks.plans import PLANNED, SETTINGS, Planned
+from branchwise.tasks.plans import PLANNED, REFUSED, SETTINGS, Planned
 from branchwise.thought.parsing import yes_no
 
 __all__ = ["STRATEGYQA", "question", "yes_or_no"]
@@ -34,6 +34,7 @@ STRATEGYQA = Task(
     summary="yes/no questions that need several facts (StrategyQA)",
     default_method="tot_bfs",
     methods=PLANNED,
+    refused=REFUSED,
     settings=SETTINGS,
     make=question,
     load=partial(listed, "strategyqa", _PACKAGE),

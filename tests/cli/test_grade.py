@@ -1,0 +1,121 @@
+"""`branchwise grade`: counts and shares by name, one JSON document, broken files, the data that golds are taken from."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from support.data import SHARED, shared
+from support.program import Program
+
+
+def write(path: Path, *lines: Any) -> Path:
+    path.write_text("\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines) + "\n", "utf-8")
+    return path
+
+
+def test_four_samples_of_two_items(program: Program, tmp_path: Path) -> None:
+    samples = ["#### 1", "#### 2", "#### 3", "no idea"]
+    path = write(tmp_path / "o.jsonl", {"id": "a", "outputs": samples, "gold": "1"}, {"id": "b", "outputs": samples, "gold": "9"})
+    result = program("grade", "--task", "gsm8k", path, "--json")
+    assert result.exit_code == 0
+    data = json.loads(result.stdout)
+    assert {key: data["summary"][key] for key in ("mean_at_k", "pass_at_k", "k", "correct", "no_answer", "outputs")} == {
+        "mean_at_k": 0.125, "pass_at_k": 0.5, "k": 4, "correct": 1, "no_answer": 2, "outputs": 8,
+    }  # fmt: skip
+    assert {"id", "verdict", "extracted", "gold"} <= set(data["items"][0])
+    text = program("grade", "--task", "gsm8k", path).stdout
+    assert "mean_at_k       12.5 %" in text
+    assert "pass_at_k       50.0 %" in text
+
+
+def test_a_broken_file_has_failed_rows_and_no_crash(program: Program, tmp_path: Path) -> None:
+    path = write(
+        tmp_path / "o.jsonl",
+        "{",
+        {"id": "own-01"},
+        {"id": "own-01", "output": "Answer: 14"},
+        "\x00\x1b[31m",
+        {"id": "\x1b[2Jx", "output": "y"},
+    )
+    result = program("grade", "--task", "svamp", path)
+    assert result.exit_code == 0
+    assert "failed             4" in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_mathematics_is_graded_and_a_tower_is_no_hang(program: Program, tmp_path: Path) -> None:
+    outputs = {
+        "own-03": r"$x=\boxed{4}$ and $x=\boxed{-1}$", "own-02": r"\boxed{5/3}", "own-01": r"\boxed{5^{5^{5^{5^5}}}}", "own-05": r"\boxed{(-1,4)}",
+    }  # fmt: skip
+    path = write(tmp_path / "o.jsonl", *({"id": key, "output": text} for key, text in outputs.items()))
+    data = json.loads(program("grade", "--task", "math500", path, "--json").stdout)
+    assert [row["verdict"] for row in data["items"]] == ["correct", "correct", "failed", "wrong"]
+    assert "unknown (limit)" in data["items"][2]["reason"]
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "verdict"),
+    [
+        ("gsm8k", {"index": 1, "output": "#### 18"}, "correct"),
+        ("game24", {"index": 901, "output": "Answer: (10 - 6) * 5 + 4 = 24"}, "correct"),
+        ("game24", {"id": "901", "output": "Answer: (10 - 4) * (9 - 5) = 24"}, "wrong"),
+        ("math500", {"id": "test/precalculus/807.json", "output": r"\boxed{(3, \pi/2)}"}, "correct"),
+        ("strategyqa", {"id": "e0044a7b4d146d611e73", "output": "The answer is no"}, "correct"),
+        ("odyssey", {"id": "Problem_1", "output": "Answer: 16"}, "correct"),
+        ("aime24", {"index": 1, "output": "Answer: 204"}, "correct"),
+        ("amc23", {"id": 0, "output": r"\boxed{27}"}, "correct"),
+        ("olympiadbench", {"id": 1606, "output": r"\boxed{2}"}, "correct"),
+        ("svamp", {"id": "chal-1", "output": "51 dollars"}, "correct"),
+        ("gsm_hard", {"index": 1, "output": "Answer: -$9,867,630"}, "correct"),
+    ],
+)
+@pytest.mark.parametrize("how", ["flag", "environment"])
+def test_golds_of_the_public_sets(
+    program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, line: dict[str, Any], verdict: str, how: str
+) -> None:
+    shared("")
+    path = write(tmp_path / "o.jsonl", line)
+    if how == "environment":
+        monkeypatch.setenv("BRANCHWISE_DATA", str(SHARED))
+    result = program("grade", "--task", name, path, "--json", *(("--data", SHARED) if how == "flag" else ()))
+    data = json.loads(result.stdout)
+    assert data["items"][0]["verdict"] == verdict
+    assert "the registered version" in data["summary"]["data"]
+
+
+def test_an_override_is_used_and_told(program: Program, tmp_path: Path) -> None:
+    path = write(tmp_path / "o.jsonl", {"id": "own-01", "output": "#### 15"})
+    own = write(tmp_path / "fix.jsonl", {"id": "own-01", "gold": "15", "reason": "misprint"})
+    result = program("grade", "--task", "gsm8k", path, "--overrides", own)
+    assert "correct            1" in result.stdout
+    assert "misprint" in result.stderr
+    write(own, {"id": "own-01"})
+    assert program("grade", "--task", "gsm8k", path, "--overrides", own).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("--task", "open", "o.jsonl"), "no program can grade"),
+        (("--task", "gsm8", "o.jsonl"), "did you mean 'gsm8k'"),
+        (("--task", "gsm8k", "missing.jsonl"), "cannot read"),
+        (("--task", "gsm8k", "empty.jsonl"), "holds no outputs"),
+        (("--task", "gsm8k", "o.jsonl", "--data", "nowhere"), "nowhere"),
+    ],
+)
+def test_wrong_usage(program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], told: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "o.jsonl", {"id": "own-01", "output": "x"})
+    (tmp_path / "empty.jsonl").write_text("\n", "utf-8")
+    result = program("grade", *arguments)
+    assert result.exit_code == 2
+    assert told in result.stderr
+
+
+def test_standard_input(program: Program) -> None:
+    result = program("grade", "--task", "gsm8k", "-", input='{"id": "own-01", "output": "#### 14"}\n')
+    assert "correct            1" in result.stdout
