@@ -1,6 +1,7 @@
 """Pairs of mathematical answers (gold, answer): those that are the same, and those that are not."""
 
 SAME = [
+    (r"\frac{639}{40}", r"15\frac{39}{40}, \frac{639}{40}"),
     ("1,2", "1, 2"),
     ("1,2", "2,1"),
     ("(0, 12.5)", "0 < x < 12.5"),

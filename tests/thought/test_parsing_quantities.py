@@ -49,6 +49,7 @@ REPLIES = {
     "Answer: 9 * 2 = $18 per day": 18,
     "Strategy: add 3 and 4.\nAnswer: 3 + 4 = 7. So the answer is 7": 7,
     "The answer is twelve.": 12,
+    "The answer is 12. Let us check: 3 * 4 = 12, so the answer is correct.": 12,
     "First 3 boxes.\nThen 4 more.\nIn all 7 boxes.\n\nQuestion: How many are 9 and 9?\n18": 7,
 }
 

@@ -106,7 +106,7 @@ class _Comparing:
             return self.any_order(other.parts, items)
         if isinstance(gold, Listing):
             return bool(items) and self.one(items) and self.same(items[0], other)
-        return len(items) == 1 and self.same(other, items[0])
+        return bool(items) and all(self.same(other, item) for item in items)
 
     def one(self, items: Sequence[Node]) -> bool:
         """Whether all of `items` are the same answer, written in several ways."""

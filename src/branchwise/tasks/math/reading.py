@@ -14,6 +14,10 @@ _APART = 60
 """Boxes further apart than this, in characters, are not parts of one answer."""
 _BETWEEN = re.compile(r"\b(?:and|or)\b|[,;]")
 _AFRESH = re.compile(r"\b(?:wait|so|thus|hence|therefore|no|actually|instead|but|correct)\b|[.!?]\s", re.IGNORECASE)
+_RESTATED = re.compile(
+    r"^[ \t*_#]*(?:the |final )*answer[ \t*_]*:|\b(?:the|final|correct)[ \t]+answer[ \t]+is\b", re.IGNORECASE | re.MULTILINE
+)
+"""What can stand behind a box and count in its place; "we check our answer: ..." cannot."""
 _NONE = re.compile(
     r"(?:(?:i|we) )?(?:do not|don't|cannot|can't) (?:know|say|tell|determine)|unknown|not known|unclear|unsure|i am not sure|n/a|\?+",
     re.IGNORECASE,
@@ -34,7 +38,7 @@ def final_formula(text: str) -> str | None:
     content = before_run_on(strip_reasoning(text))
     spans = box_spans(content)
     after = content[spans[-1][1] :] if spans else ""
-    if spans and final_answer(after) is None:
+    if spans and (final_answer(after) is None or not _RESTATED.search(after)):
         found = _boxed(content, spans)
     elif (marked := final_answer(text)) is not None:
         found = _segment(_continued(content, marked))

@@ -27,6 +27,12 @@ _NEW_EXAMPLE = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 _SENTENCE_END = re.compile(r"[.!?](?=\s+[A-Z\"(])|[。！？]")
+_CONFIRMS = re.compile(
+    r"(?:indeed |also |therefore |thus |probably |likely )?(?:in)?(?:correct|right|wrong|verified|valid|reasonable|"
+    r"consistent|confirmed|plausible)\b[^\d\\$]{0,60}",
+    re.IGNORECASE,
+)
+_LAST = 8
 _CANDIDATES = 100
 
 
@@ -97,14 +103,14 @@ def final_answer(text: str) -> str | None:
     r"""What the last answer marker says: `Answer:`, "the answer is", `####` or `\boxed{}`; `None` without a marker or behind a box cut off.
 
     Reasoning is stripped first, and a reply that runs on into a new example is cut there. The answer is the rest of the marker's line (or
-    the line below it), one sentence at most.
+    the line below it), one sentence at most. A marker that only confirms ("so our answer is correct") is passed over.
     """
     content = before_run_on(strip_reasoning(text))
-    if (last := next(iter(deque(_MARKER.finditer(content), maxlen=1)), None)) is None:
-        return None
-    if last["box"] is not None:
-        return _box(content, last.end()) or None
-    return _after(content, last.end()) or None
+    for mark in reversed(deque(_MARKER.finditer(content), maxlen=_LAST)):
+        said = _box(content, mark.end()) if mark["box"] is not None else _after(content, mark.end())
+        if mark["box"] is not None or not _CONFIRMS.fullmatch(said or ""):
+            return said or None
+    return None
 
 
 def _no_constant(name: str) -> Any:
