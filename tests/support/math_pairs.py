@@ -1,6 +1,15 @@
 """Pairs of mathematical answers (gold, answer): those that are the same, and those that are not."""
 
 SAME = [
+    (r"\mathbb{R}", r"(-\infty,\infty)"),
+    (r"\emptyset", r"\text{No solution}"),
+    (r"\text{none}", r"\varnothing"),
+    ("10", r"{5 \choose 2}"),
+    ("1/3", r"0.\overline{3}"),
+    ("1/6", r"0.1\overline{6}"),
+    (r"(3,\infty)", r"\{x \mid x>3\}"),
+    (r"(3,5]", r"\{ x : 3 < x \le 5 \}"),
+    ("A=6,B=5", "B=5, A=6"),
     (r"\frac{639}{40}", r"15\frac{39}{40}, \frac{639}{40}"),
     ("1,2", "1, 2"),
     ("1,2", "2,1"),
@@ -164,6 +173,10 @@ SAME = [
 ]
 
 DIFFERENT = [
+    ("A=6,B=5", "A=5,B=6"),
+    ("1/3", r"0.\overline{4}"),
+    (r"\emptyset", "0"),
+    (r"(3,\infty)", r"\{x \mid x \ge 3\}"),
     ("\\frac{1}{2}", "\\frac{1}{3}"),
     ("\\frac{1}{2^{99}}", "\\frac{1}{2^{98}}"),
     ("0.0000001", "0.0000002"),

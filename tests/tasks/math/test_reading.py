@@ -66,6 +66,8 @@ def test_one_spelling_for_votes() -> None:
     assert normal("2, 1") == normal(r"1 \text{ and } 2")
     assert normal(r"\left( 3, \frac{\pi}{2} \right)") == r"(3,\frac{\pi}{2})"
     assert normal("(1,2)") != normal("[1,2]")
+    assert normal("A = 5, B = 6") != normal("A = 6, B = 5")
+    assert normal("x = 5, x = 6") == normal("6, 5")
     assert normal("90^\\circ") == "90"
 
 

@@ -28,6 +28,7 @@ _PLACEHOLDER = re.compile(
     r"(?:see|cf\.?|refer)\b.*|(?:figure|diagram|graph|picture|image|proof|n/?a|null|nan|tbd|\?+|-+|todo|omitted)\.?", re.IGNORECASE
 )
 _WORDS = re.compile(r"[A-Za-z][A-Za-z' -]*")
+_NOTHING = re.compile(r"no(?:real)?solutions?|none|\\emptyset|\\varnothing|\\\{\\\}|thereis(?:are)?no(?:real)?solutions?", re.IGNORECASE)
 _CHOICE = re.compile(r"\(?([A-J])\)?(?:[.):]?\s.*|[.):])?", re.DOTALL)
 
 
@@ -122,7 +123,7 @@ class _Comparing:
             return False
         left = list(preds)
         for gold in golds:
-            place = next((i for i, pred in enumerate(left) if show(gold) == show(pred)), None)
+            place = next((i for i, pred in enumerate(left) if gold == pred), None)
             if place is None:
                 place = next((i for i, pred in enumerate(left) if self.same(gold, pred)), None)
             if place is None:
@@ -205,6 +206,8 @@ def _words(gold: str, pred: str) -> bool | None:
     if key.lower() in ("yes", "no", "true", "false"):
         stated = yes_no(re.sub(r"\\text\s*\{([^{}]*)\}", r"\1", pred))
         return stated is not None and stated == (key.lower() in ("yes", "true"))
+    if _NOTHING.fullmatch(key) and _NOTHING.fullmatch(said):
+        return True
     if "\\text" in gold or (len(key) > 2 and _WORDS.fullmatch(plain) and not re.fullmatch(r"[a-zA-Z]{1,3}", key)):
         bare = compact(re.sub(r"^\s*(?:\\text\s*\{\s*)?(?:an?|the)\s+", "", pred, flags=re.IGNORECASE)).strip("{}().,:; ")
         return key.lower() in (said.lower(), bare.lower())

@@ -59,6 +59,13 @@ _OPEN, _CLOSE = "([{", ")]}"
 _TOKEN = re.compile(r"\\begin\{[a-z]*matrix\}|\\end\{[a-z]*matrix\}|\\[a-zA-Z]+|\\.|.", re.DOTALL)
 
 
+def _repeating(match: re.Match[str]) -> str:
+    r"""`0.1\overline{6}` as a fraction."""
+    whole, plain, again = match[1] or "0", match[2], match[3]
+    below = 10 ** len(plain) * (10 ** len(again) - 1)
+    return rf"\frac{{{int(whole + plain + again) - int(whole + plain)}}}{{{below}}}"
+
+
 def clean(text: str) -> str:
     r"""`text` without delimiters, spacing commands, degrees signs written out as a unit, and with one name for each command."""
     text = text.translate(_SUPER).translate(_SIGNS)
@@ -69,6 +76,8 @@ def clean(text: str) -> str:
     text = _SPACES.sub(" ", _DROPPED.sub("", text))
     for pattern, name in _NAMES:
         text = pattern.sub(name, text)
+    text = re.sub(r"(?<![\d.])(\d{0,30})\.(\d{0,30})\\overline\s*\{(\d{1,30})\}", _repeating, text)
+    text = re.sub(r"\{?\s*(?<![\w.])(\w{1,9})\s*\\choose\s*(\w{1,9})\s*\}?", r"\\binom{\1}{\2}", text)
     text = _braced(_braced(text, r"\sqrt"), "^")
     text = re.sub(r"\\text\s*\{([^{}]*\d[^{}]*)\}", r"\1", text)
     return _SPACES.sub(" ", text).lstrip(" ,;:").rstrip(" .,;:\\")

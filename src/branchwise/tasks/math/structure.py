@@ -81,6 +81,7 @@ _NAME = re.compile(
     r"(?:[A-Za-z]{1,3}|\\(?:alpha|beta|gamma|delta|theta|lambda|mu|phi|omega|sigma|rho|tau|varphi|epsilon|angle|overline\{?)[A-Z ]*\}?"
     r"|[A-Z]{2,4}|\\text\{[A-Za-z ]+\})(?:_\s?\w|_\s?\{[^{}]{1,20}\})?(?:\s?\([a-z](?:,\s?[a-z])*\))?|\\angle [A-Z ]+(?:_\{?\d\}?)?"
 )
+_BUILDER = re.compile(r"\\\{\s*[a-z]\s*(?:\\mid|\||:)\s*([^|:]+)\\\}")
 _MATRIX = re.compile(r"\\begin\{([a-z]*matrix)\}(.*)\\end\{\1\}", re.DOTALL)
 _LABEL = re.compile(r"\(?[a-d][.)]\s+(?=[-\d\\(])")
 _PAIRS = {"(": ")", "[": "]", "\\{": "\\}"}
@@ -112,6 +113,10 @@ def _read(text: str, nesting: int, listing: bool = False) -> Node:
 
 def _single(text: str, nesting: int) -> Node:
     text = _IN.sub("", text, count=1) if _IN.match(text) else text
+    if builder := _BUILDER.fullmatch(text):
+        return _read(builder[1], nesting - 1)
+    if text in ("\\mathbb{R}", "\\mathbb R", "\\R"):
+        return Row("(", ")", (Leaf(r"-\infty"), Leaf(r"\infty")))
     if len(parts := split_top(text, _CUP)) > 1 and all(parts):
         return Union(tuple(_read(part, nesting - 1) for part in parts))
     if len(sides := split_top(text, _EQUALS)) > 1 and not _RELATION.search(text):
@@ -209,6 +214,10 @@ def _number(text: str) -> str:
     return compact(text) if value is None or len(str(value.value)) > 60 else show_number(value.value)
 
 
+def _named(node: Node) -> str:
+    return f"{node.name}={show(node.value)}" if isinstance(node, Assign) else show(node)
+
+
 def show(node: Node) -> str:
     """One way of writing each answer: what equal answers of one spelling share. Parts without order are sorted."""
     if isinstance(node, Leaf):
@@ -216,7 +225,8 @@ def show(node: Node) -> str:
     if isinstance(node, Row):
         return f"{node.left}{','.join(map(show, node.items))}{node.right}"
     if isinstance(node, Listing):
-        inner = ",".join(sorted(set(map(show, node.items))))
+        names = {item.name for item in node.items if isinstance(item, Assign)}
+        inner = ",".join(sorted({_named(item) if len(names) > 1 else show(item) for item in node.items}))
         return f"{{{inner}}}" if node.braces else inner
     if isinstance(node, Union):
         return "∪".join(sorted(map(show, node.parts)))
