@@ -119,3 +119,15 @@ def test_wrong_usage(program: Program, tmp_path: Path, monkeypatch: pytest.Monke
 def test_standard_input(program: Program) -> None:
     result = program("grade", "--task", "gsm8k", "-", input='{"id": "own-01", "output": "#### 14"}\n')
     assert "correct            1" in result.stdout
+
+
+def test_results_of_solve_and_a_folder_are_graded(program: Program, tmp_path: Path) -> None:
+    script = write(tmp_path / "script.jsonl", {"contains": ["pears"], "replies": ["the answer is $14"]}, {"contains": [], "replies": ["no idea"]})
+    out = tmp_path / "results.jsonl"
+    flags = ("--task", "gsm8k", "--method", "io", "--items", "1:3", "--model", f"script:{script}", "--trace", "none", "--quiet")
+    assert program("solve", *flags, "--out", out).exit_code == 0
+    for path in (out, tmp_path):
+        summary = json.loads(program("grade", "--task", "gsm8k", path, "--json").stdout)["summary"]
+        assert (summary["items"], summary["correct"], summary["wrong"], summary["no_answer"]) == (3, 1, 1, 1)
+    (tmp_path / "none").mkdir()
+    assert program("grade", "--task", "gsm8k", tmp_path / "none").exit_code == 2

@@ -99,9 +99,10 @@ def grade(lines: Iterable[str], checker: Checker, key: Key, overrides: Mapping[s
     """Grade lines such as `{"id": "7", "output": "..."}`. `overrides` replace golds by id, each with its reason as a note.
 
     An item is named by "id", or by "index": its place in the list, counted from 1, or from 0 if some line has the index 0. A line may hold
-    "outputs", a list, and its own "gold". Lines of one id are samples of one item.
+    "outputs", a list, and its own "gold". Lines of one id are samples of one item. Rows of `solve --out` are graded by their answers.
     """
     parsed = [_parsed(line) for line in lines if line.strip()]
+    parsed = [entry for entry in parsed if not _is_header(entry)]
     zero = any(isinstance(entry, dict) and entry.get("index") == 0 and not isinstance(entry.get("index"), bool) for entry in parsed)
     grader = _Grader(checker, key, dict(overrides or {}), 0 if zero else 1)
     if zero:
@@ -119,6 +120,11 @@ def _parsed(line: str) -> Any:
     except (ValueError, RecursionError) as error:
         return f"not JSON: {error}"
     return data if isinstance(data, dict) else "not an object"
+
+
+def _is_header(entry: Any) -> bool:
+    """Whether a line is the header of a results file of `solve`."""
+    return isinstance(entry, dict) and "settings" in entry and not {"id", "index", "output", "outputs"} & set(entry)
 
 
 class _Grader:
@@ -180,9 +186,13 @@ class _Grader:
             if not isinstance(found, list) or not found:
                 raise LookupError('"outputs" is no list with something in it')
             return found
-        if "output" not in entry:
+        if "output" in entry:
+            return [entry["output"]]
+        if "answer" not in entry:
             raise LookupError('no "output" and no "outputs"')
-        return [entry["output"]]
+        if entry.get("stop_reason") == "failed":
+            raise LookupError(f"the run of this item failed: {entry.get('error')}")
+        return ["" if entry["answer"] is None else f"Answer: {entry['answer']}"]
 
     def one(self, name: str, gold: Gold | None, output: Any) -> None:
         """One row."""

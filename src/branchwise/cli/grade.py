@@ -28,6 +28,11 @@ _SHOWN = 10
 
 
 def _lines(path: Path) -> list[str]:
+    if path.is_dir():
+        found = [path / name for name in ("outputs.jsonl", "results.jsonl") if (path / name).is_file()]
+        if not found:
+            raise UsageError(f"{path} holds no outputs.jsonl and no results.jsonl; name a file of outputs")
+        path = found[0]
     try:
         text = path.read_text("utf-8", errors="replace") if str(path) != "-" else sys.stdin.read()
     except OSError as error:
@@ -68,7 +73,7 @@ A line of FILE:
 
 {EXITS}""",
 )
-@click.argument("file", type=click.Path(dir_okay=False, path_type=Path, allow_dash=True))
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @click.option(
     "--task", "name", metavar="NAME", required=True, cls=Option, heading="Answer key", help=f"What kind of answers: {', '.join(GRADED)}."
 )
@@ -85,6 +90,8 @@ A line of FILE:
 )
 def grade_command(file: Path, name: str, data: Path | None, overrides: Path | None, as_json: bool) -> None:
     """Score the outputs in FILE (JSON lines; - for standard input) against the answer key of a task. No model is called.
+
+    FILE may also be what `solve --out` wrote (its answers are scored), or a folder that `branchwise import` wrote.
 
     Every output is correct, wrong, no_answer, invalid_gold (the key cannot be read: left out of all shares) or failed (a broken line, or
     beyond the limits of the checker). An index counts from 1, or from 0 if a line has the index 0. Lines of one id are samples of one item.
