@@ -162,7 +162,9 @@ def test_turns_of_a_conversation_become_messages_and_are_bounded():
     assert prompt.tokens(Toy(), size) >= sum(len(m.content) + 64 for m in messages)
 
 
-@pytest.mark.parametrize("text", ["{{prompt}}\n---assistant---\n3\n", "{{prompt}}\n---user---\n3\n", "a\n---assistant---\nb\n---assistant---\n{{prompt}}"])
+@pytest.mark.parametrize(
+    "text", ["{{prompt}}\n---assistant---\n3\n", "{{prompt}}\n---user---\n3\n", "a\n---assistant---\nb\n---assistant---\n{{prompt}}"]
+)
 def test_turns_that_do_not_alternate_or_end_with_the_model_are_refused(text):
     with pytest.raises(PromptError, match="take turns"):
         Prompt.parse("p", text)

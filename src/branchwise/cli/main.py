@@ -10,8 +10,8 @@ from typing import Any
 import click
 
 import branchwise
-from branchwise.cli.data import data_group
 from branchwise.cli.cache import cache_group
+from branchwise.cli.data import data_group
 from branchwise.cli.doctor import doctor_command
 from branchwise.cli.estimate import estimate_command
 from branchwise.cli.faults import EXITS, exit_code, report
