@@ -93,6 +93,8 @@ def _braced(text: str, command: str) -> str:
             if depth == 0:
                 text = f"{text[:start]}{{{text[start + 1 : end]}}}{text[end + 1 :]}"
                 break
+        else:
+            return text
         at = text.find(f"{command}(", at + len(command))
     return text
 
