@@ -72,5 +72,6 @@ def test_items_of_a_task_come_from_the_named_folder(program: Program, tmp_path: 
         result = program("solve", *flags, "--out", out, *extra)
         assert result.exit_code == 0, result.stderr
         rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+        assert rows[0]["about"]["data"]["sha256"] == DATASETS["gsm8k"].sha256
         assert [row["id"] for row in rows if "id" in row] == ["1", "2"]
         assert "ducks" in next(row["input"] for row in rows if row.get("id") == "1")

@@ -24,8 +24,10 @@ from branchwise.cli.settings import Settings, merge, model_name
 from branchwise.cli.signals import interruptible
 from branchwise.cli.solving import about
 from branchwise.cli.text import console, document, dollars, error_console, plain, plural, safe_text, seconds, shorten
+from branchwise.data.sets import data_file
 from branchwise.errors import PromptError, UsageError
 from branchwise.model.registry import parse_spec
+from branchwise.model.weights import sha256
 from branchwise.result import versions
 from branchwise.rows import Rows
 from branchwise.solve import Stop
@@ -51,13 +53,21 @@ def run_many(flags: Mapping[str, Any]) -> int:
     items = items_of(flags, settings)
     _check(settings, items)
     say = _sayer(flags["quiet"])
-    with Rows(flags["out"], _compared(settings), {"versions": dict(versions()), **about(settings)}, say) as rows:
+    with Rows(flags["out"], _compared(settings), {"versions": dict(versions()), **about(settings), **_data(settings, flags)}, say) as rows:
         summary, asked = asyncio.run(_run(settings, items, rows, flags, say))
     _print(summary, rows, settings, flags["as_json"])
     if asked:
         click.echo("interrupted; what is done is kept, and the same command goes on", err=True)
         return INTERRUPTED
     return FAILED if summary.failed else ANSWER
+
+
+def _data(settings: Settings, flags: Mapping[str, Any]) -> dict[str, Any]:
+    """Path and SHA-256 of the file that the items come from: a public set may be corrected one day."""
+    name = settings.found_task.name
+    data = None if flags["items"] is None else task_data(name, flags["data"])
+    path = None if data is None else data_file(name, data)
+    return {} if path is None else {"data": {"path": str(path), "sha256": sha256(path)}}
 
 
 def _check(settings: Settings, items: Sequence[BatchItem]) -> None:
