@@ -83,7 +83,7 @@ async def rescore(
             recorder.write(event)
             tree.apply(event)
         layers = Taped(Retrying(Limited(Metered(model, ledger), parallel), retry), Tape(), recorder, ledger)
-        worker = Worker(method, problem, layers, seed, tree, retry.attempts)
+        worker = Worker(method, problem, layers, seed, tree, retry)
         stop = await _judge(worker, ledger, recorder, parallel) if values else "exhausted"
         return Rescored(_finish(problem, method, model, tree, old, recorder, ledger, stop, seed), old.result(problem))
     finally:

@@ -127,7 +127,7 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
         retrying = Retrying(limited, settings.retry)
         cached = retrying if settings.cache is None else Cached(retrying, settings.cache, settings.cache_mode)
         layers = Taped(cached, tape, recorder, ledger)
-        worker = Worker(method, problem, layers, settings.seed, Tree(), settings.retry.attempts)
+        worker = Worker(method, problem, layers, settings.seed, Tree(), settings.retry)
         recorded = tape if len(tape) else getattr(model, "tape", tape)
         run = Run(worker, ledger, recorder, settings.seed, recorded.limits)
         for notice in notices:

@@ -14,6 +14,7 @@ from branchwise.budget import Bound
 from branchwise.errors import ContextOverflow, MissingCall, ModelError, OutOfBudget, PermanentError, Unsupported
 from branchwise.method import Method
 from branchwise.model.base import LanguageModel
+from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.model.layers.seeded import Seeded, Turn
 from branchwise.problem import Problem, State, Status
 from branchwise.search.base import Expand, Judge, Step
@@ -94,9 +95,9 @@ async def all_of(jobs: list[Coroutine[Any, Any, T]]) -> list[T]:
 class Worker:
     """Makes steps for one run. `keys` maps each canonical state to the node that has it."""
 
-    def __init__(self, method: Method, problem: Problem, model: LanguageModel, seed: int, tree: Tree, attempts: int) -> None:
+    def __init__(self, method: Method, problem: Problem, model: LanguageModel, seed: int, tree: Tree, retry: RetryPolicy) -> None:
         self.method, self.problem, self.model, self.seed, self.tree = method, problem, model, seed, tree
-        self.attempts = attempts
+        self.retry = retry
         self.keys: dict[Hashable, Node] = {problem.key(()): tree.root}
         self._prompt_bytes = len(problem.prompt.encode("utf-8", "replace"))
 
@@ -105,14 +106,15 @@ class Worker:
         evaluate, problem = self.method.evaluate, self.problem
         if isinstance(step, Judge):
             size = Size(self._prompt_bytes, max(node.size for node in step.nodes))
-            return evaluate.bound(problem, size, len(step.nodes)) * self.attempts if evaluate else Bound()
+            return self.retry.worst(evaluate.bound(problem, size, len(step.nodes))) if evaluate else Bound()
         size = Size(self._prompt_bytes, step.node.size)
         total = generate.bound(problem, size, k)
         if limit is not None:
             total = Bound(total.calls, total.prompt_tokens, min(total.completion_tokens, total.calls * limit))
+        total = self.retry.worst(total, grows=limit is None)
         if step.judge and evaluate is not None:
-            total += evaluate.bound(problem, size.deeper(generate.thought_bytes), k)
-        return total * self.attempts
+            total += self.retry.worst(evaluate.bound(problem, size.deeper(generate.thought_bytes), k))
+        return total
 
     def answer_bound(self, answer: Generator) -> Bound:
         """The most that one try of the answering call can spend, from the deepest and longest state."""

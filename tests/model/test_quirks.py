@@ -143,13 +143,14 @@ async def test_reasoning_is_kept_apart(gateway: Any, ask: Ask, quirk: str) -> No
 
 @pytest.mark.parametrize("quirk", ["reasoning_only", "reasoning_only:stop", "reasoning_only:null", "think_unclosed"])
 async def test_an_answer_lost_to_thinking(gateway: Any, ask: Ask, quirk: str) -> None:
-    """reasoning_only, think_unclosed: typed `truncated_in_reasoning`, tokens charged, no thought; not asked again at the same limit."""
+    """reasoning_only, think_unclosed: typed `truncated_in_reasoning`, tokens charged, no thought; asked for once more with twice the tokens."""
     model = gateway(quirk)
-    reply = await model.sample(ask())
+    reply = await model.sample(ask(max_tokens=300))
     assert reply.samples[0].outcome is Outcome.TRUNCATED_IN_REASONING
     assert not reply.texts
     assert total(reply).completion_tokens >= 10
-    assert len(model.sent) == 1
+    assert [b.get("max_tokens") for b in model.sent] == [300, 600]
+    assert total(reply).calls == 2
 
 
 async def test_stops_are_applied_to_content_only(gateway: Any, ask: Ask) -> None:

@@ -1,10 +1,13 @@
 """What may succeed is tried again within the deadline; what cannot is not (cases 61, 72, 73)."""
 
+import contextlib
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 import pytest
 
+from branchwise.budget import Bound, Usage
 from branchwise.errors import ContextOverflow, ModelError, PermanentError, RateLimited, TransientError, UsageError
 from branchwise.model.base import CallId, Message, Outcome, Reply, Request, Sample
 from branchwise.model.layers.retrying import Retrying, RetryPolicy
@@ -135,3 +138,71 @@ async def test_no_more_samples_are_drawn_than_the_bound_allows(attempts: int, n:
     assert 1 <= len(reply.samples) <= n
     assert reply.missing == n - len(reply.samples)
     assert drawn <= attempts * n
+
+
+LOST = Sample("", Outcome.TRUNCATED_IN_REASONING, reasoning="hm", finish="length", usage=Usage(calls=1, requests=1, completion_tokens=10))
+
+
+class Thinker:
+    """Thinks for 15 tokens, then says "fine"; where there is less room the answer is lost."""
+
+    name = identity = "thinker"
+
+    def __init__(self) -> None:
+        self.limits: list[int] = []
+
+    async def sample(self, request: Request) -> Reply:
+        self.limits += [request.max_tokens] * request.n
+        usage = Usage(calls=1, requests=1, completion_tokens=min(16, request.max_tokens))
+        good = request.max_tokens >= 16
+        return Reply(tuple(Sample("fine", usage=usage) if good else replace(LOST, usage=usage) for _ in range(request.n)))
+
+
+@pytest.mark.parametrize(
+    ("attempts", "larger", "firm", "limits"),
+    [(4, 2, False, [10, 20]), (2, 2, False, [10, 20]), (1, 2, False, [10]), (4, 1, False, [10]), (4, 2, True, [10])],
+)
+async def test_an_answer_lost_to_reasoning_is_given_more_room_once(attempts: int, larger: int, firm: bool, limits: list[int]) -> None:
+    model, policy = Thinker(), RetryPolicy(attempts=attempts, larger=larger)
+    (sample,) = (await Retrying(model, policy).sample(replace(REQUEST, max_tokens=10, firm=firm))).samples
+    assert model.limits == limits
+    assert sample.outcome is (Outcome.OK if len(limits) == 2 else Outcome.TRUNCATED_IN_REASONING)
+    assert sample.usage.completion_tokens == sum(min(16, limit) for limit in limits)
+    assert sample.usage.completion_tokens <= policy.worst(Bound(1, 0, 10), grows=not firm).completion_tokens
+
+
+async def test_more_room_is_not_given_twice() -> None:
+    model = Thinker()
+    (sample,) = (await Retrying(model).sample(replace(REQUEST, max_tokens=4))).samples
+    assert model.limits == [4, 8]
+    assert sample.outcome is Outcome.TRUNCATED_IN_REASONING
+    assert sample.usage.calls == 2
+
+
+@pytest.mark.parametrize("attempts", [1, 2, 3])
+async def test_the_worst_case_holds_under_any_faults(attempts: int) -> None:
+    """Whatever comes in whatever order: no more calls and tokens than `worst` says."""
+    import itertools
+
+    for fates in itertools.product(("lost", "invalid", "down", "good"), repeat=attempts + 2):
+        left, spent = list(fates), Usage()
+
+        class Any:
+            name = identity = "any"
+
+            async def sample(self, request: Request, left: list[str] = left) -> Reply:
+                nonlocal spent
+                fate = left.pop(0)
+                spent += Usage(calls=1, completion_tokens=request.max_tokens)
+                if fate == "down":
+                    raise TransientError("down")
+                outcome = {"lost": Outcome.TRUNCATED_IN_REASONING, "invalid": Outcome.INVALID, "good": Outcome.OK}[fate]
+                return Reply((Sample("" if fate == "lost" else "x", outcome),))
+
+        policy, clock = RetryPolicy(attempts=attempts, larger=3), Clock()
+        request = replace(REQUEST, max_tokens=10, choices=("a", "b"))
+        with contextlib.suppress(TransientError):
+            await Retrying(Any(), policy, sleep=clock.sleep, clock=lambda clock=clock: clock.now).sample(request)  # type: ignore[misc]
+        worst = policy.worst(Bound(1, 0, 10))
+        assert spent.calls <= worst.calls
+        assert spent.completion_tokens <= worst.completion_tokens

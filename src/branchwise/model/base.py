@@ -72,6 +72,8 @@ class Request:
     """The engine's step that this request belongs to, for the accounts."""
     free: bool = False
     """Nobody is paid for the reply (a person gives it): no budget stands in its way."""
+    firm: bool = False
+    """`max_tokens` is a share of the run's tokens: no attempt may ask for more."""
 
 
 @dataclass(frozen=True, slots=True)

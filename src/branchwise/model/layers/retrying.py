@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from random import Random
 
+from branchwise.budget import Bound
 from branchwise.errors import ModelError, RateLimited, TransientError, UsageError
-from branchwise.model.base import LanguageModel, Outcome, Reply, Request, fingerprint
+from branchwise.model.base import LanguageModel, Outcome, Reply, Request, Sample, fingerprint
 from branchwise.model.parts import joined, part
 from branchwise.model.structure import repair
 
@@ -22,7 +23,8 @@ class RetryPolicy:
     """`attempts` in all, at least 1. The wait before attempt i + 1 is `base` * 2**i seconds, at most `cap`, less up to `jitter` of it.
 
     A server's own wait is honoured instead where it names one. `deadline` is seconds for one request from its first attempt to the start
-    of its last; a wait that would pass it is not begun. Permanent errors are never tried again.
+    of its last; a wait that would pass it is not begun. Permanent errors are never tried again. `larger` times its tokens is what a reply is
+    allowed that was lost to reasoning, once, where an attempt is left; 1 switches that off.
     """
 
     attempts: int = 4
@@ -30,10 +32,23 @@ class RetryPolicy:
     cap: float = 30.0
     jitter: float = 0.5
     deadline: float = 300.0
+    larger: int = 2
 
     def __post_init__(self) -> None:
         if self.attempts < 1 or self.base < 0 or self.cap < 0 or not 0 <= self.jitter <= 1 or self.deadline < 0:
             raise UsageError(f"not a retry policy: {self}; attempts >= 1, base, cap and deadline >= 0 seconds, jitter in [0, 1]")
+        if self.larger < 1:
+            raise UsageError(f"a retry policy's larger must be at least 1, not {self.larger}")
+
+    def worst(self, once: Bound, grows: bool = True) -> Bound:
+        """The most that requests can spend that spend `once` at a single attempt: one of the attempts may be the larger one.
+
+        `grows` is false where no reply may exceed its limit (`Request.firm`).
+        """
+        total = once * self.attempts
+        if self.attempts == 1 or not grows:
+            return total
+        return total + Bound(0, 0, once.completion_tokens * (self.larger - 1))
 
     def wait(self, attempt: int, error: TransientError, draw: float) -> float:
         """Seconds to wait after attempt number `attempt` (from 0) failed; `draw` is random in [0, 1)."""
@@ -103,22 +118,32 @@ class Retrying:
             count += len(reply.samples)
             if count >= request.n:
                 whole = joined(had, request.n)
-                return await self._repaired(whole, request) if left else whole
+                return await self._mended(whole, request, left)
         return replace(joined(had, request.n), error=why or had[-1].error)
 
-    async def _repaired(self, reply: Reply, request: Request) -> Reply:
-        """Samples that are not of the structure asked for, asked for once more with the fault named. What they cost is kept with them."""
-        if request.schema is None and not request.choices:
-            return reply
-        samples = list(reply.samples)
-        for i, sample in enumerate(samples):
-            if sample.outcome is Outcome.INVALID:
-                try:
-                    again = await self._inner.sample(repair(part(request, i, 1), sample))
-                except ModelError:
-                    continue
-                samples[i] = replace(again.samples[0], usage=sample.usage + again.samples[0].usage)
-        return replace(reply, samples=tuple(samples))
+    async def _mended(self, reply: Reply, request: Request, left: int) -> Reply:
+        """Samples lost to reasoning are asked for once more with more room, then those of a wrong structure with the fault named.
+
+        Each takes one of the attempts that are `left` for its sample. What the lost ones cost is kept with their successors.
+        """
+        samples = [await self._mend(sample, part(request, i, 1), left) for i, sample in enumerate(reply.samples)]
+        return reply if all(a is b for a, b in zip(samples, reply.samples, strict=True)) else replace(reply, samples=tuple(samples))
+
+    async def _mend(self, sample: Sample, request: Request, left: int) -> Sample:
+        if left and sample.outcome is Outcome.TRUNCATED_IN_REASONING and self.policy.larger > 1 and not request.firm:
+            sample = await self._again(sample, replace(request, max_tokens=request.max_tokens * self.policy.larger))
+            left -= 1
+        if left and sample.outcome is Outcome.INVALID and (request.schema is not None or request.choices):
+            sample = await self._again(sample, repair(request, sample))
+        return sample
+
+    async def _again(self, sample: Sample, request: Request) -> Sample:
+        """The sample that `request` gives in the place of `sample`, which stays where there is none."""
+        try:
+            again = (await self._inner.sample(request)).samples[0]
+        except ModelError:
+            return sample
+        return replace(again, usage=sample.usage + again.usage)
 
     def _tried(self, error: TransientError, attempt: int, wait: float, late: bool) -> TransientError:
         if late:

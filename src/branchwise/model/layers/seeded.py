@@ -68,7 +68,7 @@ class Seeded:
         seeds = tuple(derive_seed(self._seed, where, request.first + i) for i in range(request.n))
         placed = Request(
             request.messages, request.n, role, request.temperature, request.max_tokens, request.stop, request.schema, request.choices,
-            request.logprobs, seeds, request.first, where, self._turn.step, request.free,
+            request.logprobs, seeds, request.first, where, self._turn.step, request.free, self._limit is not None,
         )  # fmt: skip
         if self._turn.broken:
             raise OutOfBudget(self._turn.broken)
