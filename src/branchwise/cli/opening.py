@@ -95,7 +95,7 @@ async def opened(
         else:
             say(f"loading model {spec.target} into this process ...")
     settings = LocalSettings(slots=min(max(1, parallel), _MOST_SLOTS))
-    opening = open_model(spec, environ=environment(), key_file=key_file, folder=folder, progress=bar, settings=settings)
+    opening = open_model(spec, environ=environment(), key_file=key_file, folder=folder, progress=bar, settings=settings, say=say)
     async with AsyncExitStack() as stack:
         try:
             model = await stack.enter_async_context(opening)

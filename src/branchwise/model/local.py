@@ -9,7 +9,6 @@ import importlib
 import os
 import secrets as random_secrets
 import shutil
-from collections.abc import Awaitable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,7 @@ from branchwise.errors import ModelError, PermanentError, UsageError, WeightsErr
 from branchwise.model.abilities import Abilities
 from branchwise.model.base import Reply, Request
 from branchwise.model.openai_http import OpenAIChat
-from branchwise.model.parts import joined, part
+from branchwise.model.parts import caught, joined, part
 from branchwise.model.secrets import Secret
 from branchwise.model.slots import SlotBook, group_of, scratch
 
@@ -80,7 +79,7 @@ class Local:
     @property
     def identity(self) -> str:
         """Engine and content of the weights, wherever the file lies."""
-        self._digest = self._digest or _digest(self._path)
+        self._digest = self._digest or digest_of(self._path)
         return f"llama.cpp:{self._digest[:16]}"
 
     @property
@@ -96,7 +95,7 @@ class Local:
     async def __aenter__(self) -> Local:
         check_gguf(self._path)
         engine = _engine()
-        self._settings = replace(self._settings, threads=self._settings.threads or _cores())
+        self._settings = replace(self._settings, threads=self._settings.threads or cores())
         key = Secret(random_secrets.token_urlsafe(24))
         self._scratch = scratch()
         params = _params(engine, self._path, self._settings, key, self._name)
@@ -145,7 +144,7 @@ class Local:
 
     async def sample(self, request: Request) -> Reply:
         """`request.n` samples, each drawn by itself with its own seed."""
-        return joined(await asyncio.gather(*(_caught(self._one(part(request, i, 1))) for i in range(request.n))), request.n)
+        return joined(await asyncio.gather(*(caught(self._one(part(request, i, 1))) for i in range(request.n))), request.n)
 
     async def _one(self, request: Request) -> Reply:
         """One sample, in a slot that holds the beginning of its prompt where an earlier one began alike."""
@@ -167,15 +166,7 @@ class Local:
                 await book.saved(group, None)
 
 
-async def _caught(asked: Awaitable[Reply]) -> Reply | ModelError:
-    """A failure as a value, so that it does not cancel its siblings, which are paid for."""
-    try:
-        return await asked
-    except ModelError as error:
-        return error
-
-
-def _cores() -> int:
+def cores() -> int:
     """Cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -225,7 +216,7 @@ def check_gguf(path: Path) -> None:
         raise WeightsError(f"{path} is no GGUF file")
 
 
-def _digest(path: Path) -> str:
+def digest_of(path: Path) -> str:
     """Over the size and the first megabyte, which holds the metadata: enough to tell models apart, and fast."""
     hasher = hashlib.sha256(str(path.stat().st_size).encode())
     with path.open("rb") as file:

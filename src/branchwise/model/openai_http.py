@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -14,11 +13,10 @@ import orjson
 from branchwise.budget import Usage
 from branchwise.errors import ContextOverflow, ModelError, PermanentError, Unsupported, UsageError
 from branchwise.model.abilities import Abilities
-from branchwise.model.base import Outcome, Reply, Request, Sample
+from branchwise.model.base import Outcome, Reply, Request
 from branchwise.model.faults import model_error
-from branchwise.model.parts import joined, part
-from branchwise.model.reasoning import cut_at_stop
-from branchwise.model.replies import read_reply
+from branchwise.model.parts import caught, joined, part
+from branchwise.model.replies import cut, read_reply
 from branchwise.model.secrets import Secret, split_userinfo
 from branchwise.model.streams import collect
 from branchwise.model.structure import add_structure, checked
@@ -104,7 +102,7 @@ class OpenAIChat:
     async def _split(self, request: Request, width: int, extra: dict[str, Any] | None) -> Reply:
         parts = [part(request, at, min(width, request.n - at)) for at in range(0, request.n, width)]
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(_caught(self.sample(p, extra))) for p in parts]
+            tasks = [group.create_task(caught(self.sample(p, extra))) for p in parts]
         results = [t.result() for t in tasks]
         lost = [p for p, r in zip(parts, results, strict=True) if isinstance(r, ModelError)]
         return joined(results, request.n, Usage(calls=sum(p.n for p in lost), requests=len(lost)) if lost else None)
@@ -155,7 +153,7 @@ class OpenAIChat:
             able.reasons = False
         if request.logprobs:
             self._check_logprobs(reply, request)
-        samples = reply.samples if stopped or not request.stop else tuple(_cut(s, request.stop) for s in reply.samples)
+        samples = reply.samples if stopped or not request.stop else tuple(cut(s, request.stop) for s in reply.samples)
         if request.schema is not None or request.choices:
             samples = tuple(checked(s, request) for s in samples)
             kind = "choice" if request.choices else "schema"
@@ -222,14 +220,6 @@ def _with_requests(reply: Reply, more: int) -> Reply:
     return replace(reply, samples=(first, *reply.samples[1:]))
 
 
-def _cut(sample: Sample, stops: tuple[str, ...]) -> Sample:
-    """`sample` up to the first stop, which was not sent."""
-    text, cut = cut_at_stop(sample.text, stops)
-    if not cut or not sample.usable:
-        return sample
-    return replace(sample, text=text, outcome=Outcome.OK if text.strip() else Outcome.EMPTY, finish="stop")
-
-
 def _one_of_equals(reply: Reply, request: Request, able: Abilities) -> Reply:
     """One sample of n that are all the same under one seed: the server draws them alike, and the rest must be asked for one by one."""
     texts = {s.text for s in reply.samples}
@@ -264,11 +254,3 @@ def _basic(user: tuple[str, str]) -> str:
     from urllib.parse import unquote
 
     return "Basic " + base64.b64encode(":".join(map(unquote, user)).encode()).decode()
-
-
-async def _caught(asked: Awaitable[Reply]) -> Reply | ModelError:
-    """A failure as a value, so that it does not cancel its siblings, which are paid for."""
-    try:
-        return await asked
-    except ModelError as error:
-        return error

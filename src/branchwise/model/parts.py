@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 
 from branchwise.budget import Usage
 from branchwise.errors import ModelError
 from branchwise.model.base import Reply, Request
 
-__all__ = ["joined", "part"]
+__all__ = ["caught", "joined", "part"]
+
+
+async def caught(asked: Awaitable[Reply]) -> Reply | ModelError:
+    """A failure as a value, so that it does not cancel its siblings, which are paid for."""
+    try:
+        return await asked
+    except ModelError as error:
+        return error
 
 
 def part(request: Request, at: int, n: int) -> Request:

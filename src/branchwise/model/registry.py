@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +15,8 @@ from branchwise.budget import Price
 from branchwise.errors import UnknownName, UsageError, nearest
 from branchwise.model import plugins
 from branchwise.model.base import LanguageModel
-from branchwise.model.local import Local, LocalSettings
+from branchwise.model.engines import ENGINES, open_local
+from branchwise.model.local import LocalSettings
 from branchwise.model.openai_http import OPENAI_URL, OpenAIChat
 from branchwise.model.prices import Prices
 from branchwise.model.reward import RewardEndpoint
@@ -89,9 +90,13 @@ def _path(target: str) -> Path:
 
 def _settings(options: tuple[tuple[str, str], ...], settings: LocalSettings) -> LocalSettings:
     """`settings` with those after the `?` of a name. Raises `UsageError` for an unknown or unfit one."""
-    names = ("slots", "context", "threads")
+    names = ("slots", "context", "threads", "engine")
     values: dict[str, Any] = {}
     for key, value in options:
+        if key == "engine" and value not in ENGINES:
+            raise UnknownName("engine of a local model", value, ENGINES)
+        if key == "engine":
+            continue
         if key not in names:
             raise UsageError(f"unknown setting {key!r} of a local model{nearest(key, names)}")
         if not value.isdigit():
@@ -110,15 +115,17 @@ async def open_model(
     progress: Progress | None = None,
     settings: LocalSettings | None = None,
     patience: float = 600.0,
+    say: Callable[[str], None] | None = None,
 ) -> AsyncIterator[LanguageModel]:
     """The backend that `spec` names, ready for calls, and closed at the end. `tape` is not opened here: a tape is read by the engine.
 
     `environ` is where keys are looked up (default: none), `key_file` a file with the key; `folder` holds weights, which are downloaded when
-    they are missing, reported to `progress`; `patience` is seconds for one HTTP request. Raises `UsageError`, `WeightsError`, `ModelError`.
+    they are missing, reported to `progress`; `patience` is seconds for one HTTP request; `say` is told which engine
+    runs a local model. Raises `UsageError`, `WeightsError`, `ModelError`.
     """
     spec = parse_spec(spec) if isinstance(spec, str) else spec
     if spec.kind == "local":
-        async with _local(spec, folder, progress, settings or LocalSettings()) as model:
+        async with _local(spec, folder, progress, settings or LocalSettings(), say) as model:
             yield model
     elif spec.kind in ("openai", "http"):
         url = spec.url or OPENAI_URL
@@ -140,15 +147,18 @@ async def open_model(
 
 
 @asynccontextmanager
-async def _local(spec: ModelSpec, folder: Path | None, progress: Progress | None, settings: LocalSettings) -> AsyncIterator[Local]:
-    settings = _settings(spec.options, settings)
-    if _is_path(spec.target):
-        model = Local(_path(spec.target), name=f"local:{spec.target}", settings=settings)
-    else:
+async def _local(
+    spec: ModelSpec, folder: Path | None, progress: Progress | None, settings: LocalSettings, say: Callable[[str], None] | None
+) -> AsyncIterator[LanguageModel]:
+    path, name, digest, reasons = _path(spec.target), spec.target, "", None
+    if not _is_path(spec.target):
         entry = known(spec.target)
         path = await asyncio.to_thread(pull, entry.name, folder, progress)
-        model = Local(path, name=f"local:{entry.name}", digest=entry.sha256, settings=settings, reasons=False)
-    async with model:
+        name, digest, reasons = entry.name, entry.sha256, False
+    engine = dict(spec.options).get("engine", "")
+    settings = _settings(spec.options, settings)
+    opening = open_local(path, name=f"local:{name}", digest=digest, settings=settings, reasons=reasons, engine=engine, say=say)
+    async with opening as model:
         yield model
 
 

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from branchwise.budget import Usage
 from branchwise.errors import ModelError, TransientError
 from branchwise.model.base import Outcome, Reply, Request, Sample
 from branchwise.model.faults import body_status, status_error
-from branchwise.model.reasoning import split_reasoning
+from branchwise.model.reasoning import cut_at_stop, split_reasoning
 
-__all__ = ["read_reply", "shares"]
+__all__ = ["cut", "read_reply", "shares"]
 
 Json = Mapping[str, Any]
 
@@ -149,6 +149,14 @@ def _alternatives(token: Json) -> dict[str, float]:
     tops = token.get("top_logprobs")
     entries = [t for t in (tops if isinstance(tops, Sequence) else ()) if isinstance(t, Mapping)]
     return {_text(t.get("token")): float(t["logprob"]) for t in (*entries, token) if isinstance(t.get("logprob"), int | float)}
+
+
+def cut(sample: Sample, stops: tuple[str, ...]) -> Sample:
+    """`sample` up to the first stop, which the backend was not told of."""
+    text, ended = cut_at_stop(sample.text, stops)
+    if not ended or not sample.usable:
+        return sample
+    return replace(sample, text=text, outcome=Outcome.OK if text.strip() else Outcome.EMPTY, finish="stop")
 
 
 def shares(usage: object, request: Request, texts: Sequence[str], counts: Sequence[int] | None = None) -> list[Usage]:

@@ -1,0 +1,58 @@
+"""Which engine runs a model on this machine, by what is installed, how wide the run is, and what the engine can read. Knows no search."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from branchwise.errors import PermanentError
+from branchwise.model.base import LanguageModel
+from branchwise.model.local import Local, LocalSettings
+from branchwise.model.openvino import OpenVINO, installed
+
+__all__ = ["ENGINES", "WIDE", "open_local"]
+
+ENGINES = ("llama", "openvino")
+"""What `?engine=` may say."""
+WIDE = 16
+"""From so many samples at once OpenVINO is taken where it can be: it is faster there, and slower below."""
+
+Say = Callable[[str], None]
+
+
+@asynccontextmanager
+async def open_local(
+    path: Path, *, name: str, digest: str, settings: LocalSettings, reasons: bool | None, engine: str = "", say: Say | None = None
+) -> AsyncIterator[LanguageModel]:
+    """The model in `path`, running in the engine that is named, or else in the one that suits; `say` is told which.
+
+    An engine that was asked for by name and cannot read the file is an error; one that was chosen here gives way to llama.cpp.
+    """
+    tell = say or _nothing
+    wide = settings.slots >= WIDE
+    if engine == "openvino" or (not engine and wide and installed()):
+        model = OpenVINO(path, name=name, digest=digest, settings=settings, reasons=reasons)
+        try:
+            await model.__aenter__()
+        except PermanentError as error:
+            if engine:
+                raise PermanentError(f"{error}; leave out engine=openvino, or write engine=llama") from None
+            tell(f"{error}; llama.cpp runs it instead")
+        else:
+            why = "" if engine else f", {settings.slots} samples at once; llama.cpp is had by ?engine=llama"
+            try:
+                tell(f"engine: OpenVINO{why}")
+                yield model
+            finally:
+                await model.aclose()
+            return
+    async with Local(path, name=name, digest=digest, settings=settings, reasons=reasons) as local:
+        better = wide and not engine and not installed()
+        hint = f"; for {WIDE} or more at once OpenVINO is faster: pip install 'branchwise[openvino]'" if better else ""
+        tell(f"engine: llama.cpp, {settings.slots} samples at once{hint}")
+        yield local
+
+
+def _nothing(text: str) -> None:
+    """Nobody listens."""

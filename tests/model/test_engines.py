@@ -1,0 +1,88 @@
+"""Which engine runs a local model, and what the user is told of it."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from branchwise.errors import PermanentError, UnknownName, UsageError
+from branchwise.model import engines
+from branchwise.model.local import LocalSettings
+from branchwise.model.registry import open_model, parse_spec
+
+
+def engine(name: str, error: Exception | None = None) -> Callable[..., Any]:
+    """An engine that only opens, or does not."""
+
+    class Engine:
+        def __init__(self, path: Path, **settings: Any) -> None:
+            self.name = name
+
+        async def __aenter__(self) -> "Engine":
+            if error is not None:
+                raise error
+            return self
+
+        async def __aexit__(self, *exc: object) -> None:
+            await self.aclose()
+
+        async def aclose(self) -> None:
+            pass
+
+    return Engine
+
+
+async def opened(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, query: str, slots: int, there: bool = True, error: Exception | None = None
+) -> tuple[str, str]:
+    """The engine that ran, and all that was said."""
+    monkeypatch.setattr(engines, "Local", engine("llama"))
+    monkeypatch.setattr(engines, "OpenVINO", engine("openvino", error))
+    monkeypatch.setattr(engines, "installed", lambda: there)
+    said: list[str] = []
+    async with open_model(f"local:{tmp_path}/a.gguf{query}", settings=LocalSettings(slots=slots), say=said.append) as model:
+        return model.name, "\n".join(said)
+
+
+@pytest.mark.parametrize(
+    ("query", "slots", "there", "ran"),
+    [
+        ("", 8, True, "llama"),
+        ("", 16, True, "openvino"),
+        ("", 16, False, "llama"),
+        ("?slots=32", 8, True, "openvino"),
+        ("?slots=4", 32, True, "llama"),
+        ("?engine=openvino", 1, True, "openvino"),
+        ("?engine=openvino", 1, False, "openvino"),
+        ("?engine=llama", 32, True, "llama"),
+    ],
+)
+async def test_the_width_of_the_run_and_the_user_choose(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, query: str, slots: int, there: bool, ran: str
+) -> None:
+    name, said = await opened(monkeypatch, tmp_path, query, slots, there)
+    assert name == ran
+    assert said.startswith("engine: llama.cpp" if ran == "llama" else "engine: OpenVINO")
+    assert ("pip install" in said) == (slots >= 16 and not there)
+
+
+async def test_a_file_that_it_cannot_read_falls_back_with_a_notice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    name, said = await opened(monkeypatch, tmp_path, "", 16, error=PermanentError("OpenVINO cannot load a.gguf (why)"))
+    assert name == "llama"
+    assert said.startswith("OpenVINO cannot load a.gguf (why); llama.cpp runs it instead\nengine: llama.cpp")
+
+
+async def test_a_file_that_it_cannot_read_is_an_error_when_it_was_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(PermanentError, match="engine=llama"):
+        await opened(monkeypatch, tmp_path, "?engine=openvino", 16, error=PermanentError("no"))
+
+
+async def test_a_missing_extra_is_an_error_when_it_was_asked_for(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="pip install"):
+        await opened(monkeypatch, tmp_path, "?engine=openvino", 16, there=False, error=UsageError("pip install it"))
+
+
+def test_an_unknown_engine_is_named() -> None:
+    with pytest.raises(UnknownName, match="openvino"):
+        parse_spec("local?engine=openvin")
