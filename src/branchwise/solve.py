@@ -16,6 +16,7 @@ from branchwise.hints import hints
 from branchwise.method import Method, describe
 from branchwise.model.base import LanguageModel
 from branchwise.model.cache import ReplyCache
+from branchwise.model.engines import to_have_again
 from branchwise.model.layers.cached import Cached, CacheMode
 from branchwise.model.layers.limited import Limited
 from branchwise.model.layers.metered import Metered
@@ -227,7 +228,8 @@ def _tape(settings: _Settings, identity: dict[str, Any], notice: Callable[[str],
         if old.get(key) != new:
             raise TraceError(
                 f"{settings.resume} was made with another {key} ({_difference(old.get(key), new)}); "
-                "resume with the same problem, method, model, seed and window: budget, parallelism and prices may change"
+                + (to_have_again(str(old.get(key)), str(new)) if key == "model" else "")
+                + "resume with the same problem, method, model, seed and window: budget, parallelism and prices may change"
             )
     return tape
 

@@ -86,3 +86,9 @@ async def test_a_missing_extra_is_an_error_when_it_was_asked_for(monkeypatch: py
 def test_an_unknown_engine_is_named() -> None:
     with pytest.raises(UnknownName, match="openvino"):
         parse_spec("local?engine=openvin")
+
+
+def test_resuming_under_another_engine_says_how_to_have_the_former_one() -> None:
+    assert "?engine=openvino" in engines.to_have_again("openvino:ab", "llama.cpp:ab")
+    assert "?engine=llama" in engines.to_have_again("llama.cpp:ab", "openvino:ab")
+    assert engines.to_have_again("llama.cpp:ab", "openvino:cd") == engines.to_have_again("http://a#m", "http://b#m") == ""

@@ -11,12 +11,14 @@ from branchwise.model.base import LanguageModel
 from branchwise.model.local import Local, LocalSettings
 from branchwise.model.openvino import OpenVINO, installed
 
-__all__ = ["ENGINES", "WIDE", "open_local"]
+__all__ = ["ENGINES", "WIDE", "open_local", "to_have_again"]
 
 ENGINES = ("llama", "openvino")
 """What `?engine=` may say."""
 WIDE = 16
 """From so many samples at once OpenVINO is taken where it can be: it is faster there, and slower below."""
+
+_BY_IDENTITY = {"llama.cpp": "llama", "openvino": "openvino"}
 
 Say = Callable[[str], None]
 
@@ -52,6 +54,14 @@ async def open_local(
         hint = f"; for {WIDE} or more at once OpenVINO is faster: pip install 'branchwise[openvino]'" if better else ""
         tell(f"engine: llama.cpp, {settings.slots} samples at once{hint}")
         yield local
+
+
+def to_have_again(old: str, new: str) -> str:
+    """What to write after `--model` where identity `new` differs from `old` in the engine; empty where that is not the difference."""
+    (was, _, weights), (now, _, same) = old.partition(":"), new.partition(":")
+    if was == now or weights != same or was not in _BY_IDENTITY:
+        return ""
+    return f"write ?engine={_BY_IDENTITY[was]} after the model's name to have its former engine, whatever --parallel is; "
 
 
 def _nothing(text: str) -> None:
