@@ -196,7 +196,9 @@ def streamed(body: Json) -> bytes:
     for c in body["choices"] or ():
         text = c["message"]["content"] or ""
         events += [chunk(text[: len(text) // 2], None, c["index"]), chunk(text[len(text) // 2 :], c["finish_reason"], c["index"])]
-    return sse([*events, {"choices": [], "usage": body["usage"]}])
+    if "usage" in body:
+        events.append({"choices": [], "usage": body["usage"]})
+    return sse(events)
 
 
 def main(arguments: list[str]) -> None:

@@ -73,7 +73,9 @@ class TraceError(UsageError):
 
 
 class ModelError(BranchwiseError):
-    """A model did not give what was asked."""
+    """A model did not give what was asked. `spent` are the prompt and reply tokens that the server charged for it nevertheless."""
+
+    spent: tuple[int, int] = (0, 0)
 
 
 class TransientError(ModelError):

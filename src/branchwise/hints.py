@@ -60,11 +60,14 @@ def _evaluator(tree: Tree, method: Method) -> list[str]:
         return []
     judged = [node for node in tree if node.count + node.unknown and node.status.kind in (Kind.OPEN, Kind.COMPLETE)]
     samples = sum(len(node.samples) for node in judged)
+    values = {node.value for node in judged if node.value is not None}
+    if samples and not values:
+        return [
+            f"none of the {samples} judgements could be read, so no state has a value and the order of the thoughts decided; "
+            "raise the evaluator's --max-tokens, or use another prompt or model"
+        ]
     if samples >= _MANY and tree.unparsed * 10 > samples * 3:
         return [f"{tree.unparsed} of {samples} judgements could not be read; raise the evaluator's --max-tokens, or use another prompt or model"]
-    values = {node.value for node in judged if node.value is not None}
-    if len(judged) >= _MANY and not values:
-        return ["the evaluator gave no value at all, so the order of the thoughts decided"]
     if len(judged) >= _MANY and len(values) == 1:
         return [f"the evaluator gives no signal: all {len(judged)} states have the value {values.pop():.3g}, so ties went to the earlier one"]
     return []

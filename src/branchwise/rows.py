@@ -93,9 +93,6 @@ class Rows:
         self._file.seek(0)
         lines = self._file.read().split(b"\n")
         cut = lines.pop()
-        if cut:
-            self._file.truncate(self._file.seek(0, os.SEEK_END) - len(cut))
-            self._notice(f"{self.path}: the last line is cut (the run was killed while it wrote); it is dropped and its item run again")
         header = False
         for number, line in enumerate(lines, 1):
             row = self._parsed(line, number)
@@ -106,6 +103,10 @@ class Rows:
                 self.done[str(row["id"])] = row
             else:
                 raise UsageError(f"{self.path}, line {number}: not a row of results; name another file with --out")
+        if cut:  # only now, when the other lines are known to be ours
+            self._ours(cut)
+            self._file.truncate(self._file.seek(0, os.SEEK_END) - len(cut))
+            self._notice(f"{self.path}: the last line is cut (the run was killed while it wrote); it is dropped and its item run again")
         if not header and self.done:
             self._notice(f"{self.path} has no header; its rows are compared instead")
             names = ("method", "model", "seed")
@@ -113,6 +114,15 @@ class Rows:
                 self._agree({name: row.get(name) for name in names}, {name: self._settings.get(name) for name in names}, FORMAT)
         elif not header:
             self._write({"branchwise": "results", "format": FORMAT, "settings": self._settings, "about": self._about})
+
+    def _ours(self, cut: bytes) -> None:
+        """Refuse a file whose last line, without its end, is no beginning of a row: it may be anything, and would be lost."""
+        begun = cut.startswith(b'{"') or b'{"'.startswith(cut)
+        with suppress(orjson.JSONDecodeError):
+            row = orjson.loads(cut)
+            begun = isinstance(row, dict) and ("branchwise" in row or ("id" in row and "stop_reason" in row))
+        if not begun:
+            raise UsageError(f"{self.path}: its last line is not a row of results; name another file with --out")
 
     def _parsed(self, line: bytes, number: int) -> dict[str, Any]:
         with suppress(orjson.JSONDecodeError):

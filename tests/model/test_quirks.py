@@ -171,10 +171,11 @@ async def test_stops_are_sent_to_a_backend_that_does_not_reason(gateway: Any, as
     assert "(seed" not in texts.pop()
 
 
+@pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("quirk", ["usage_missing", "usage_missing:null", "usage_missing:zero"])
-async def test_missing_usage_is_estimated(gateway: Any, ask: Ask, quirk: str) -> None:
+async def test_missing_usage_is_estimated(gateway: Any, ask: Ask, quirk: str, stream: bool) -> None:
     """usage_missing: tokens are estimated at four bytes each, marked `estimated`, and budgets use the estimate."""
-    usage = total(await gateway(quirk).sample(ask("x" * 400)))
+    usage = total(await gateway(quirk, stream=stream).sample(ask("x" * 400)))
     assert usage.estimated
     assert usage.prompt_tokens == 100
     assert usage.completion_tokens > 5

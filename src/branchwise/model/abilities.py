@@ -19,6 +19,12 @@ _REFUSED = re.compile(
     r"|must be between",
     re.IGNORECASE,
 )
+_ONE_SAMPLE = re.compile(
+    r"(?i:only (?:one|1|a single) (?:completion|choice|sample|candidate)|(?:multiple|several) (?:completions|choices|samples|candidates))"
+    r"|(?<![a-z_])n(?![a-z_])[^.]{0,60}\b(?:must|should|less than|at most|greater|only|maximum|limited)\b"
+    r"|\b(?:must|should|less than|at most|only|maximum|limited)\b[^.]{0,60}(?<![a-z_])n(?![a-z_])"
+)
+"""How servers refuse more than one sample a request without the words of `_REFUSED`."""
 _OPTIONAL = ("max_tokens", "max_completion_tokens", "temperature", "stop", "seed", "n", "logprobs", "top_logprobs", "stream_options")
 _OTHER_NAME = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
@@ -57,9 +63,11 @@ class Abilities:
         if status not in (400, 404, 422):
             return False
         inner = error.get("error", error) if isinstance(error, Mapping) else error
-        message = str(inner.get("message", inner) if isinstance(inner, Mapping) else inner)
+        message = str((inner.get("message") or inner.get("detail") or inner) if isinstance(inner, Mapping) else inner)
         named = str(inner.get("param")) if isinstance(inner, Mapping) else ""
         code = str(inner.get("code")) if isinstance(inner, Mapping) else ""
+        if (sent.get("n") or 1) > 1 and _ONE_SAMPLE.search(message):
+            return self._give_up("n", message)
         if not (_REFUSED.search(message) or code.startswith("unsupported")):
             return False
         present = {**sent, **(sent.get("extra_body") or {})}
@@ -70,7 +78,7 @@ class Abilities:
     def _give_up(self, parameter: str, message: str) -> bool:
         """Do without `parameter` from now on. Whether that changes what is sent."""
         if parameter == "n":
-            limit = re.search(r"<=?\s*(\d+)|at most (\d+)|and (\d+)", message)
+            limit = re.search(r"<=?\s*(\d+)|at most (\d+)|less than or equal to (\d+)|and (\d+)", message)
             self.limit_n(max(1, int(next(filter(None, limit.groups())))) if limit else 1)
         elif parameter in _OTHER_NAME and parameter not in self.renamed.values():
             self.renamed = {parameter: _OTHER_NAME[parameter]}

@@ -81,7 +81,7 @@ def status_error(status: int, body: object, headers: Mapping[str, str], name: st
     message, kind = _described(body)
     text = f"{name}: {mask(message, secrets)[:400] or 'no message'} (status {status})"
     searchable = f"{kind} {message}"
-    if status != 429 and status not in (401, 402, 403, 404) and _OVERFLOW.search(searchable):
+    if status == 413 or (status not in (401, 402, 403, 404, 429) and _OVERFLOW.search(searchable)):
         return ContextOverflow(text)
     if status == 402 or (status in (403, 429) and _QUOTA.search(searchable)):
         return PermanentError(f"{text}; the account has no quota left")
@@ -119,7 +119,7 @@ def _from_body(body: object, name: str, secrets: tuple[str, ...] = ()) -> ModelE
 
 def body_status(body: Mapping[str, Any]) -> int:
     """The status that an error body names: its numeric code, or the one its type stands for; 500 where it says nothing."""
-    inner = body.get("error")
+    inner = body.get("error") or body
     if not isinstance(inner, Mapping):
         return 500
     for key in ("code", "status", "status_code"):
@@ -151,7 +151,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     milliseconds = headers.get("retry-after-ms")
     value = headers.get("retry-after") or headers.get("Retry-After")
     seconds = _number(milliseconds)
-    if seconds is not None and seconds >= 0:
+    if seconds is not None and 0 <= seconds < 1e10:
         return seconds / 1000
     seconds = _number(value)
     if seconds is None and value:

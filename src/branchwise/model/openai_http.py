@@ -104,8 +104,10 @@ class OpenAIChat:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(caught(self.sample(p, extra))) for p in parts]
         results = [t.result() for t in tasks]
-        lost = [p for p, r in zip(parts, results, strict=True) if isinstance(r, ModelError)]
-        return joined(results, request.n, Usage(calls=sum(p.n for p in lost), requests=len(lost)) if lost else None)
+        lost = [(p.n, *r.spent) for p, r in zip(parts, results, strict=True) if isinstance(r, ModelError)]
+        calls, prompt, completion = (sum(each) for each in zip(*lost, strict=True)) if lost else (0, 0, 0)
+        failed = Usage(calls=calls, requests=len(lost), prompt_tokens=prompt, completion_tokens=completion)
+        return joined(results, request.n, failed if lost else None)
 
     async def _ask(self, request: Request, extra: dict[str, Any] | None) -> Reply:
         """One request, in as many shapes as it takes until the server does not refuse it."""

@@ -35,14 +35,14 @@ def read_reply(body: object, request: Request, name: str) -> Reply:
     """The samples in `body`, in order, with their shares of the usage. Raises the error that stands in the body, or `TransientError`."""
     if not isinstance(body, Mapping):
         raise TransientError(f"{name}: the reply is no JSON object but {type(body).__name__}; does the address end in /v1?")
-    if body.get("error"):
-        raise status_error(body_status(body), body, {}, name)
+    if body.get("error") or body.get("object") == "error":
+        raise _charged(status_error(body_status(body), body, {}, name), body)
     choices = body.get("choices")
     if not isinstance(choices, Sequence) or isinstance(choices, str) or not choices:
-        raise TransientError(f"{name}: the reply holds no choices (keys: {', '.join(map(str, body))})")
+        raise _charged(TransientError(f"{name}: the reply holds no choices (keys: {', '.join(map(str, body))})"), body)
     read = [_read_choice(c, body) for c in _in_order(choices)[: request.n]]
     if all(c.outcome is Outcome.INVALID for c in read):
-        raise _failed(choices, body, name)
+        raise _charged(_failed(choices, body, name), body)
     counts = [c.tokens for c in read if c.tokens is not None]
     usages = shares(body.get("usage"), request, [c.reasoning + c.text for c in read], counts if len(counts) == len(read) else None)
     samples = tuple(
@@ -56,6 +56,13 @@ def read_reply(body: object, request: Request, name: str) -> Reply:
         missing=missing,
         error=f"asked for {request.n} samples, the server gave {len(samples)}" if missing else "",
     )
+
+
+def _charged(error: ModelError, body: Json) -> ModelError:
+    """`error` with the tokens that the server counted for a reply that holds nothing."""
+    usage = _details(body, "usage")
+    error.spent = (_count(usage, "prompt_tokens") or 0, _count(usage, "completion_tokens") or 0)
+    return error
 
 
 def _text(value: object) -> str:

@@ -25,6 +25,12 @@ def request_bound(request: Request) -> Bound:
     return Bound(request.n, prompt * request.n, request.max_tokens * request.n)
 
 
+def _attempt(request: Request, error: BaseException) -> Usage:
+    """What a failed attempt cost: its calls, and the tokens of a reply that was paid for and could not be read."""
+    prompt, completion = error.spent if isinstance(error, ModelError) else (0, 0)
+    return Usage(calls=request.n, requests=1, prompt_tokens=prompt, completion_tokens=completion)
+
+
 class Metered:
     """A retry costs what it costs: each attempt is `n` calls, whether it succeeds or not."""
 
@@ -51,7 +57,7 @@ class Metered:
         except (ModelError, asyncio.CancelledError) as error:
             if isinstance(error, MissingCall):
                 raise
-            failed = Usage() if request.free else Usage(calls=request.n, requests=1)
+            failed = Usage() if request.free else _attempt(request, error)
             ledger.charge(request.step, request.role, ledger.priced(failed, request.role))
             raise
         finally:

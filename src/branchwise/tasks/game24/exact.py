@@ -29,8 +29,8 @@ _LATEX = (
 )
 _TOKEN = re.compile(r"\s*(?:([0-9]+(?:\.[0-9]+)?)|([-+*/()]))")
 _NONE = re.compile(
-    r"\b(?:none|not possible|impossible|no (?:solution|answer|valid|way)|can(?:not|'t)|n/a|there (?:is|are) no|unsolvable|not solvable"
-    r"|(?:don't|do not) know|unknown)\b",
+    r"\b(?:none|not possible|impossible|no (?:solution|answer|valid|way|combination|expression|such|possible)|can(?:not|'t)|n/a"
+    r"|there (?:is|are) no|unsolvable|not solvable|(?:don't|do not) know|unknown)\b",
     re.IGNORECASE,
 )
 _BARE = re.compile(r"[\d)]\s*[-+*/×÷=!^−(]")

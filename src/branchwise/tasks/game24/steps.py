@@ -24,7 +24,7 @@ MAX_LINE = 300
 _OPERATORS = "+-*/"
 _ARITHMETIC = "+-*/%^!√(). \t0123456789"
 _EQUALS = re.compile(r"[=≈≃]")
-_LEADS_TO = re.compile(r"(?<=[\d)])\s*(?:→|->|⇒|\b(?:equals|is|gives|makes)\b)", re.IGNORECASE)
+_LEADS_TO = re.compile(r"(?<=[\d)])\s*(?:→|->|⇒|\b(?:equals|is|gives|makes|approx(?:imately)?)\b\.?)", re.IGNORECASE)
 _NUMBER = re.compile(
     r"(?P<sign>-?)\s?(?:(?P<whole>\d+)\s(?=\d+/))?(?P<digits>\d+)(?:/(?P<below>\d+)|\.(?P<decimals>\d*))?(?P<dots>\.\.+|…)?"
 )
@@ -153,7 +153,7 @@ def read_step(left: Sequence[Expression], text: str) -> Step:
     equals = _EQUALS.search(line) or _LEADS_TO.search(line)
     side = line[: equals.start()] if equals else _REMARKS.sub("", line)
     side = side[len(side.rstrip(_ARITHMETIC)) :]
-    readings = list(_readings(side))
+    readings = list(_readings(side.lstrip("* ")))  # of emphasis: no step begins with a sign of multiplication
     if not readings:
         raise Rejected("not one operation on two numbers" if re.search(r"\d", side) else "not an equation")
     fitting = ((reading, taken) for reading in readings if (taken := _taken(left, reading[0], reading[2])) is not None)

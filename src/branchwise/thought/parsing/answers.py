@@ -10,7 +10,7 @@ from typing import Any
 
 from branchwise.thought.parsing.text import inline, strip_reasoning
 
-__all__ = ["before_run_on", "box_spans", "boxes", "final_answer", "json_object"]
+__all__ = ["before_new_example", "before_run_on", "box_spans", "boxes", "final_answer", "json_object"]
 
 _MARKER = re.compile(
     r"(?P<hashes>(?<!\#)\#{4}(?!\#)[ \t]*(?=[-−+$£€¥]?[\d.]|(?:yes|no|true|false)\b))"
@@ -23,6 +23,9 @@ _MARKER = re.compile(
 _NEW_EXAMPLE = re.compile(
     r"^[ \t]*(?:\#{1,6}[ \t]*)?(?:[*_]{2})?"
     r"(?:(?:question|problem|input|example|puzzle|user|human|q)[ \t]*\d{0,4}[ \t]*(?:[*_]{2})?[:：]|问题[:：]|질문[:：])"
+    r"|^[ \t]*\#{1,6}[ \t]*(?:[*_]{2})?(?:question|problem|example|puzzle)(?:[ \t]+\d{1,4})?[ \t]*(?:[*_]{2})?[ \t]*$"
+    r"|^[ \t]*\[(?:question|problem|example|user|human|q)[ \t]*\d{0,4}\]"
+    r"|(?<=[.!?])[ \t]+(?:question|problem|q)[ \t]*\d{0,4}:"
     r"|<\|(?:im_end|im_start|endoftext|eot_id)\|>|</s>",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -97,6 +100,13 @@ def before_run_on(text: str) -> str:
     if cut := _NEW_EXAMPLE.search(text, first.end()):
         ends.append(cut.start())
     return text[: min(ends)]
+
+
+def before_new_example(text: str) -> str:
+    """`text`, in which no answer is marked, up to where the reply invents its next example: a line that begins one, unless it is the first."""
+    begun = len(text) - len(text.lstrip())
+    cut = next((mark.start() for mark in _NEW_EXAMPLE.finditer(text) if text[begun : mark.start()].strip()), len(text))
+    return text[:cut]
 
 
 def final_answer(text: str) -> str | None:

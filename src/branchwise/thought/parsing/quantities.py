@@ -6,7 +6,7 @@ import re
 import unicodedata
 from fractions import Fraction
 
-from branchwise.thought.parsing.answers import before_run_on, final_answer
+from branchwise.thought.parsing.answers import before_new_example, before_run_on, final_answer
 from branchwise.thought.parsing.text import strip_reasoning
 
 __all__ = ["MAX_DIGITS", "final_number", "plain_number", "quantity", "show_number"]
@@ -129,18 +129,12 @@ def final_number(text: str) -> Fraction | None:
 
 def _last(text: str) -> Fraction | None:
     """The last number in the last line that has one."""
-    for line in reversed(_before_new_question(text)[-20_000:].splitlines()):
+    for line in reversed(before_new_example(text)[-20_000:].splitlines()):
         if len(line) <= _LONGEST and re.search(r"\d", line):
             plain = _plain(line)
             found = [match for match in _NUMBER.finditer(plain) if not match["word"]]
             return _value(found[-1]) if found and not _CLOCK.search(plain) else None
     return None
-
-
-def _before_new_question(text: str) -> str:
-    """`text` up to a line that begins a new question, unless it is the first."""
-    again = re.search(r"\n\s*(?:question|problem|q)\s*\d{0,4}\s*:", text, re.IGNORECASE)
-    return text if again is None else text[: again.start()]
 
 
 def show_number(value: Fraction) -> str:
