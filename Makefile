@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-HAND ?= 4 9 10 13
+HAND ?= 3 6 9 12
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -19,16 +19,16 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) install -q -c constraints.txt -e '.[local]'
+	$(PIP) install -q -c constraints.txt -e '.[local,openvino]'
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) install -q -c constraints.txt -e '.[local,math,data,dev]'
-	@touch $@ $(VENV)/.demo
+	$(PIP) install -q -c constraints.txt -e '.[local,openvino,math,data,dev]'
+	@touch $@
 
 demo: $(VENV)/.demo
 	$(BIN)/branchwise models pull qwen2.5-coder-1.5b
-	$(BIN)/branchwise solve "$(HAND)" --task game24 --model local --seed 0
+	$(BIN)/branchwise solve "$(HAND)" --task game24 --model local --parallel 16 --seed 1
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
