@@ -1,9 +1,10 @@
-"""How fast the local engine is at the work of a search: tokens a second, cold and warm, at several widths.
+"""How fast the local engines are at the work of a search: tokens a second, cold and warm, at several widths, both engines in one run.
 
-    python benchmarks/local.py [--json] [--model local:smollm2-135m] [--widths 1,8,16]
+    python benchmarks/local.py [--quick] [--json] [--model local:smollm2-135m] [--widths 1,8,16,64] [--engines llama,openvino]
 
 `propose` is a prompt of some 400 shared tokens with replies of 60; `value` the same with replies of 10. Cold is the first round, in which
-the shared beginning is computed; warm is the next. Replies are cut at these lengths, so that rounds are alike.
+the shared beginning is computed; warm is the next. Replies are cut at these lengths, so that rounds are alike. `--quick` leaves out the
+widths 1 and 8 of propose, which take longest. Each row is printed as it is measured; nothing else should run on the machine.
 """
 
 from __future__ import annotations
@@ -11,20 +12,25 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import os
+import platform
+import sys
 import time
-from dataclasses import replace
+from collections.abc import Iterator
 from typing import Any
 
 from branchwise.model.base import LanguageModel, Message, Request
 from branchwise.model.local import LocalSettings
-from branchwise.model.registry import open_model, parse_spec
+from branchwise.model.openvino import installed
+from branchwise.model.registry import open_model
 
 STEP = "Input: 4 9 10 13\n13 - 9 = 4 (left: 4 4 10)\n10 - 4 = 6 (left: 4 6)\n4 * 6 = 24 (left: 24)\n"
 SHAPES = {"propose": ("Worked examples of next steps.\n" + STEP * 6, 60), "value": ("Worked examples of judgements.\n" + STEP * 6, 10)}
+WIDTHS = (1, 8, 16, 64)
 
 
 async def one_round(model: LanguageModel, shape: str, width: int, salt: int) -> dict[str, float]:
-    """`width` requests at once: tokens a second, and the share of prompt tokens that were not computed."""
+    """`width` requests at once: tokens a second, and the share of prompt tokens that the engine says it did not compute."""
     shared, length = SHAPES[shape]
     requests = [
         Request(
@@ -41,30 +47,40 @@ async def one_round(model: LanguageModel, shape: str, width: int, salt: int) -> 
     return {"seconds": round(seconds, 2), "tokens_per_second": round(tokens / seconds, 1), "cached": round(cached / max(1, prompt), 3)}
 
 
-async def measure(spec: str, widths: list[int]) -> list[dict[str, Any]]:
-    """A row for each width and shape, in a new engine each, so that cold is cold."""
-    rows = []
-    for width in widths:
-        for shape in SHAPES:
-            settings = replace(LocalSettings(), slots=width, context=1024)
-            async with open_model(parse_spec(spec), settings=settings) as model:
-                for temperature, salt in (("cold", 0), ("warm", 1000)):
-                    rows.append({"width": width, "shape": shape, "round": temperature} | await one_round(model, shape, width, salt))
-    return rows
+def cases(engines: list[str], widths: list[int], quick: bool) -> Iterator[tuple[str, int, str]]:
+    """(engine, width, shape) of each measurement."""
+    for engine in engines:
+        for width in widths:
+            for shape in SHAPES:
+                if not (quick and shape == "propose" and width < 16):
+                    yield engine, width, shape
+
+
+async def measure(spec: str, engine: str, width: int, shape: str) -> list[dict[str, Any]]:
+    """A cold and a warm row, in a new engine, so that cold is cold."""
+    settings = LocalSettings(slots=width, context=1024)
+    joint = "&" if "?" in spec else "?"
+    start = time.perf_counter()
+    async with open_model(f"{spec}{joint}engine={engine}", settings=settings) as model:
+        what = {"engine": engine, "width": width, "shape": shape, "load": round(time.perf_counter() - start, 1)}
+        return [what | {"round": name} | await one_round(model, shape, width, salt) for name, salt in (("cold", 0), ("warm", 1000))]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--quick", action="store_true")
     parser.add_argument("--model", default="local")
-    parser.add_argument("--widths", default="1,8,16")
+    parser.add_argument("--widths", default=",".join(map(str, WIDTHS)))
+    parser.add_argument("--engines", default="llama,openvino" if installed() else "llama")
     options = parser.parse_args()
-    rows = asyncio.run(measure(options.model, [int(w) for w in options.widths.split(",")]))
+    rows: list[dict[str, Any]] = []
+    for case in cases(options.engines.split(","), [int(w) for w in options.widths.split(",")], options.quick):
+        for row in asyncio.run(measure(options.model, *case)):
+            rows.append(row)
+            print("  ".join(f"{k} {v}" for k, v in row.items()), file=sys.stderr if options.json else sys.stdout, flush=True)
     if options.json:
-        print(json.dumps({"model": options.model, "rows": rows}))
-        return
-    for row in rows:
-        print("  ".join(f"{k} {v}" for k, v in row.items()))
+        print(json.dumps({"model": options.model, "cores": os.cpu_count(), "machine": platform.machine(), "rows": rows}))
 
 
 if __name__ == "__main__":
