@@ -1,6 +1,9 @@
 """The thread that drives OpenVINO, with an engine made of Python: order, groups, cancelling, faults and the end."""
 
 import asyncio
+import gc
+import threading
+import weakref
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, Future
 from types import SimpleNamespace
@@ -9,6 +12,7 @@ from typing import Any
 import pytest
 
 from branchwise.errors import ContextOverflow, ModelError, Unsupported
+from branchwise.model import openvino
 from branchwise.model.base import Message, Outcome, Request
 from branchwise.model.openvino import OpenVINO
 from branchwise.model.stepper import Done, Stepper, Work
@@ -222,3 +226,28 @@ async def test_temperature_zero_is_greedy_and_stops_are_cut_here(start: Any, tmp
     config = engine.all[0].config
     assert not config.do_sample
     assert config.stop_strings == {" 1"}
+
+
+async def test_a_caller_who_gives_up_while_it_loads_leaves_no_engine_behind(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "a.gguf").write_bytes(b"GGUF")
+    begun, go, ended = threading.Event(), threading.Event(), weakref.WeakSet[Engine]()
+
+    def load(self: Any) -> Engine:
+        begun.set()
+        go.wait(5)
+        engine = Engine()
+        ended.add(engine)
+        return engine
+
+    monkeypatch.setattr(openvino, "_engine", lambda: Engine)
+    monkeypatch.setattr(openvino._Load, "__call__", load)
+    task = asyncio.create_task(OpenVINO(tmp_path / "a.gguf").__aenter__())
+    await asyncio.to_thread(begun.wait, 5)
+    task.cancel()
+    await asyncio.sleep(0.05)
+    go.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    gc.collect()
+    assert not ended
+    assert not any(t.name == "branchwise-openvino" and t.is_alive() for t in threading.enumerate())

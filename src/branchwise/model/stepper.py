@@ -70,7 +70,8 @@ class Stepper:
         atexit.register(self.stop)
 
     def start(self) -> None:
-        """Begin to load."""
+        """Begin to load, which nothing can break off."""
+        self.ready.set_running_or_notify_cancel()
         self._thread.start()
 
     def submit(self, work: Work) -> Future[Done]:
