@@ -195,7 +195,11 @@ class Recorder:
             try:
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._file = open(path, "ab", buffering=0)  # noqa: SIM115
+                _lock(path, self._file)
                 _mend(path, self._file)
+            except TraceError:
+                self.close()
+                raise
             except OSError as error:
                 raise TraceError(f"cannot write the trace {path}: {error.strerror}; name another with --trace") from error
 
@@ -241,6 +245,20 @@ def is_fresh(path: Path) -> bool:
     with open(path, "rb") as file:
         line = file.readline()
     return line[: len(begin)] == begin[: len(line)] and not line.endswith(b"\n")
+
+
+def _lock(path: Path, file: BinaryIO) -> None:
+    """One writer at a time, where the system has locks that go with their process."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise TraceError(f"another run is writing to the trace {path}; wait for it, or name another file with --trace") from None
+    except OSError:
+        return  # a file system without locks
 
 
 def _mend(path: Path, file: BinaryIO) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.budget import Usage
+from branchwise.errors import TraceError
 from branchwise.problem import Kind
 from branchwise.trace import Call, Expanded, Started, Stopped, Warned, read_trace
 from branchwise.tree import Fate, Node, Tree
@@ -35,7 +36,14 @@ class Record:
 
     @classmethod
     def read(cls, path: Path) -> Record:
-        """Fold a trace. Raises `TraceError` for a file that is none."""
+        """Fold a trace. Raises `TraceError` for a file that is none, and for events that do not fit together."""
+        try:
+            return cls._read(path)
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise TraceError(f"the events of {path} do not fit together ({error}): it was changed, or parts of it are lost") from error
+
+    @classmethod
+    def _read(cls, path: Path) -> Record:
         record = cls(path)
         for event in read_trace(path, record.notices.append):
             done = record.tree.apply(event)

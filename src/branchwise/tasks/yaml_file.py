@@ -47,7 +47,7 @@ class Section:
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
             return cast(T, float(value))
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            self.fail(key, f"must be {_KINDS[kind]}, not {str(value)[:40]!r}")
+            self.fail(key, f"must be {_KINDS[kind]}, not {_shown(value)}")
         return value
 
     def texts(self, key: str) -> list[str]:
@@ -64,8 +64,13 @@ class Section:
         if short and isinstance(value, str):
             value = {short: value}
         if value is not None and not isinstance(value, dict):
-            self.fail(key, f"must be a mapping{' or a name' if short else ''}, not {str(value)[:40]!r}")
+            self.fail(key, f"must be a mapping{' or a name' if short else ''}, not {_shown(value)}")
         return Section(self.path, value or {}, self.lines, (*self.at, key))
+
+
+def _shown(value: object) -> str:
+    """A value in an error message; never the text of a collection, which aliases can make endless."""
+    return "a list" if isinstance(value, list) else "a mapping" if isinstance(value, dict) else repr(str(value)[:40])
 
 
 _KINDS: dict[type, str] = {str: "a text", bool: "true or false", int: "a whole number", float: "a number"}
@@ -81,7 +86,7 @@ def read_yaml(path: Path) -> Section:
         node = yaml.compose(text, Loader=yaml.SafeLoader)
         lines: dict[tuple[str, ...], int] = {}
         if isinstance(node, yaml.MappingNode):
-            _lines(node, (), lines, path)
+            _lines(node, (), lines, path, set())
         found = yaml.safe_load(text)
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"cannot read the task file {path}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
@@ -94,7 +99,9 @@ def read_yaml(path: Path) -> Section:
     return Section(path, found, lines)
 
 
-def _lines(node: yaml.MappingNode, at: tuple[str, ...], lines: dict[tuple[str, ...], int], path: Path) -> None:
+def _lines(node: yaml.MappingNode, at: tuple[str, ...], lines: dict[tuple[str, ...], int], path: Path, seen: set[int]) -> None:
+    """Note the line of each key. A mapping that aliases repeat is walked once: aliases of aliases would multiply."""
+    seen.add(id(node))
     for key, value in node.value:
         line = key.start_mark.line + 1
         if not isinstance(key, yaml.ScalarNode) or key.tag != "tag:yaml.org,2002:str":
@@ -103,5 +110,5 @@ def _lines(node: yaml.MappingNode, at: tuple[str, ...], lines: dict[tuple[str, .
         if where in lines:
             raise UsageError(f"{path}, line {line}: {'.'.join(where)} is there twice")
         lines[where] = line
-        if isinstance(value, yaml.MappingNode):
-            _lines(value, where, lines, path)
+        if isinstance(value, yaml.MappingNode) and id(value) not in seen:
+            _lines(value, where, lines, path, seen)

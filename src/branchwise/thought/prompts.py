@@ -123,7 +123,7 @@ def prompt_for(problem: Problem, name: str, state: State = (), first: bool | Non
 
 def load_folder(folder: Path, known: Iterable[str]) -> dict[str, str]:
     """Prompt texts of a user's folder, by file name without .txt. Raises `PromptError` for a name that nothing uses."""
-    found = {path.stem: path.read_text("utf-8") for path in sorted(folder.glob("*.txt"))} if folder.is_dir() else {}
+    found = {path.stem: _read(path) for path in sorted(folder.glob("*.txt"))} if folder.is_dir() else {}
     if not found:
         raise PromptError(f"no .txt prompts in {folder}")
     names = set(known)
@@ -131,3 +131,10 @@ def load_folder(folder: Path, known: Iterable[str]) -> dict[str, str]:
         if name not in names:
             raise PromptError(f"{folder}/{name}.txt: nothing uses a prompt of that name{nearest(name, names)}")
     return found
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text("utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PromptError(f"cannot read the prompt {path}: {getattr(error, 'strerror', None) or 'not UTF-8 text'}") from None
