@@ -11,7 +11,7 @@ from typing import Any
 
 from branchwise.budget import Budget, Ledger, Price
 from branchwise.engine import Run
-from branchwise.errors import BranchwiseError, TraceError
+from branchwise.errors import BranchwiseError, TraceError, UsageError
 from branchwise.hints import hints
 from branchwise.method import Method, describe
 from branchwise.model.base import LanguageModel
@@ -245,8 +245,12 @@ def _difference(old: Any, new: Any, where: str = "") -> str:
 
 
 def solve_sync(problem: Problem, method: Method, model: LanguageModel, **settings: Any) -> Result:
-    """`solve` for scripts without an event loop; the same arguments."""
-    return asyncio.run(solve(problem, method, model, **settings))
+    """`solve` for scripts without an event loop; the same arguments. Raises `UsageError` inside a running loop (a notebook, an async program)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(solve(problem, method, model, **settings))
+    raise UsageError("an event loop is running here (a notebook, an async program): write `await solve(...)` in place of solve_sync")
 
 
 async def watch(problem: Problem, method: Method, model: LanguageModel, **settings: Any) -> AsyncIterator[Event | Result]:

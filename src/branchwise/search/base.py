@@ -12,6 +12,9 @@ from branchwise.tree import Done, Fate, Node, Tree
 
 __all__ = ["Chance", "Expand", "Frontier", "Judge", "Level", "Search", "Step", "kept", "pruned", "rank"]
 
+DEEPEST = 10_000
+"""The most thoughts on a path that a search by levels may be set to: its plan has an entry a level."""
+
 
 class Chance(Protocol):
     """The part of `random.Random` that searches may use."""

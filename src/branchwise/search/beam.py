@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Literal
 
 from branchwise.errors import UsageError
 from branchwise.problem import Kind
-from branchwise.search.base import Chance, Expand, Judge, Level, Step, expandable, kept, pruned, rank
+from branchwise.search.base import DEEPEST, Chance, Expand, Judge, Level, Step, expandable, kept, pruned, rank
 from branchwise.trace import Mark
 from branchwise.tree import Done, Node, Tree
 
@@ -39,8 +40,10 @@ class Beam:
     select: Literal["greedy", "sample"] = "greedy"
 
     def __post_init__(self) -> None:
-        if self.breadth < 1 or self.depth < 1:
-            raise UsageError(f"beam needs breadth and depth of at least 1, not {self.breadth} and {self.depth}")
+        if self.breadth < 1 or not 1 <= self.depth <= DEEPEST:
+            raise UsageError(f"beam needs breadth and depth of at least 1, and a depth of at most {DEEPEST}, not {self.breadth} and {self.depth}")
+        if isnan(self.prune_below):
+            raise UsageError("prune_below must be a number")
         if self.select not in ("greedy", "sample"):
             raise UsageError(f"beam selects 'greedy' or by 'sample', not {self.select!r}")
 

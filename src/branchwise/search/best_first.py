@@ -13,7 +13,7 @@ from typing import Literal
 
 from branchwise.errors import UsageError
 from branchwise.problem import Kind
-from branchwise.search.base import Chance, Expand, Level, Step, expandable, kept, pruned
+from branchwise.search.base import DEEPEST, Chance, Expand, Level, Step, expandable, kept, pruned
 from branchwise.trace import Mark
 from branchwise.tree import Done, Node, Tree
 
@@ -41,7 +41,7 @@ class BestFirst:
     backtrack: bool = False
 
     def __post_init__(self) -> None:
-        _check(self.depth, self.max_nodes)
+        _check(self.depth, self.max_nodes, self.prune_below)
 
     goes_back = True
     mixes_groups = False
@@ -87,7 +87,7 @@ class AStar:
     backtrack: bool = False
 
     def __post_init__(self) -> None:
-        _check(self.depth, self.max_nodes)
+        _check(self.depth, self.max_nodes, self.prune_below)
         if self.cost_model not in ("unit", "log"):
             raise UsageError(f"a_star counts cost as 'unit' or 'log', not {self.cost_model!r}")
 
@@ -122,9 +122,11 @@ class AStar:
         return (g - 2 * math.log(value), g - math.log(value))
 
 
-def _check(depth: int, max_nodes: int | None) -> None:
-    if depth < 1 or (max_nodes is not None and max_nodes < 1):
-        raise UsageError(f"depth and max_nodes must be at least 1, not {depth} and {max_nodes}")
+def _check(depth: int, max_nodes: int | None, prune_below: float) -> None:
+    if not 1 <= depth <= DEEPEST or (max_nodes is not None and max_nodes < 1):
+        raise UsageError(f"depth must be 1 to {DEEPEST} and max_nodes at least 1, not {depth} and {max_nodes}")
+    if math.isnan(prune_below):
+        raise UsageError("prune_below must be a number")
 
 
 def plan_nodes(depth: int, k: int, max_nodes: int | None, worst: bool) -> list[Level]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from branchwise.errors import UsageError
 from branchwise.problem import Kind
-from branchwise.search.base import Chance, Expand, Level, Step, kept
+from branchwise.search.base import DEEPEST, Chance, Expand, Level, Step, kept
 from branchwise.trace import Mark
 from branchwise.tree import Done, Tree
 
@@ -29,8 +29,8 @@ class Chain:
     """The most thoughts in a row: 1 for a plain answer, 1 + n for an answer and n rounds of refinement."""
 
     def __post_init__(self) -> None:
-        if self.depth < 1:
-            raise UsageError(f"chain needs a depth of at least 1, not {self.depth}")
+        if not 1 <= self.depth <= DEEPEST:
+            raise UsageError(f"chain needs a depth of 1 to {DEEPEST}, not {self.depth}")
 
     mixes_groups = False
     refines = True

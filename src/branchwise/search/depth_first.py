@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isnan
 
 from branchwise.errors import UsageError
 from branchwise.problem import Kind
-from branchwise.search.base import Chance, Expand, Judge, Level, Step, expandable, kept, pruned
+from branchwise.search.base import DEEPEST, Chance, Expand, Judge, Level, Step, expandable, kept, pruned
 from branchwise.trace import Mark
 from branchwise.tree import Done, Node, Tree
 
@@ -33,8 +34,10 @@ class DepthFirst:
     """States visited at the most, pruned ones included; at least 1."""
 
     def __post_init__(self) -> None:
-        if self.depth < 1 or self.max_steps < 1:
-            raise UsageError(f"dfs needs depth and max_steps of at least 1, not {self.depth} and {self.max_steps}")
+        if not 1 <= self.depth <= DEEPEST or self.max_steps < 1:
+            raise UsageError(f"dfs needs a depth of 1 to {DEEPEST}, and max_steps of at least 1, not {self.depth} and {self.max_steps}")
+        if isnan(self.prune_at):
+            raise UsageError("prune_at must be a number")
 
     mixes_groups = False
     refines = False

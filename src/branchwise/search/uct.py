@@ -41,7 +41,7 @@ class Mcts:
     """Priors P from the generator's confidences, else from values, normalised over siblings."""
 
     def __post_init__(self) -> None:
-        if self.rollouts < 1 or self.depth < 1 or self.exploration < 0:
+        if self.rollouts < 1 or self.depth < 1 or not self.exploration >= 0:
             raise UsageError("mcts needs rollouts and depth of at least 1, and an exploration of at least 0")
         if self.backup not in ("mean", "max"):
             raise UsageError(f"mcts backs up 'mean' or 'max', not {self.backup!r}")

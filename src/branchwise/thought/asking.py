@@ -12,10 +12,13 @@ from branchwise.problem import Problem, State, fields
 from branchwise.thought.base import Size
 from branchwise.thought.prompts import prompt_for
 
-__all__ = ["BYTES_PER_TOKEN", "Sampling", "ask", "ask_bound", "render"]
+__all__ = ["BYTES_PER_TOKEN", "MOST", "Sampling", "ask", "ask_bound", "render"]
 
 BYTES_PER_TOKEN = 8
 """A reply of n tokens is taken for at most 8·n bytes; a longer one is dropped with that reason, so that worst cases hold."""
+
+MOST = 10_000
+"""The most thoughts, samples or votes of one step: more would fill the memory before the first call."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ from branchwise.errors import UsageError
 from branchwise.model.base import LanguageModel
 from branchwise.problem import Problem, Rejected, State, read, revise
 from branchwise.thought import parsing
-from branchwise.thought.asking import Sampling, ask, ask_bound, render
+from branchwise.thought.asking import MOST, Sampling, ask, ask_bound, render
 from branchwise.thought.base import Dropped, Proposal, Proposals, Size
 from branchwise.thought.sample import unusable
 
@@ -41,8 +41,8 @@ class Propose:
     lists = True
 
     def __post_init__(self) -> None:
-        if self.k < 1 or self.repeats < 1:
-            raise UsageError(f"propose needs k and repeats of at least 1, not {self.k} and {self.repeats}")
+        if not (1 <= self.k <= MOST and 1 <= self.repeats <= MOST):
+            raise UsageError(f"propose needs k and repeats of at least 1 and at most {MOST}, not {self.k} and {self.repeats}")
 
     @property
     def thought_bytes(self) -> int:

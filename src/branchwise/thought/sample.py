@@ -12,7 +12,7 @@ from branchwise.errors import UsageError
 from branchwise.model.base import LanguageModel, Reply
 from branchwise.model.base import Sample as Said
 from branchwise.problem import Problem, Rejected, State, read, whole
-from branchwise.thought.asking import BYTES_PER_TOKEN, Sampling, ask, ask_bound, render
+from branchwise.thought.asking import BYTES_PER_TOKEN, MOST, Sampling, ask, ask_bound, render
 from branchwise.thought.base import Dropped, Proposal, Proposals, Size
 
 __all__ = ["Sample", "read_samples", "thought_of", "unusable"]
@@ -62,8 +62,8 @@ class Sample:
     sampling: Sampling = Sampling()
 
     def __post_init__(self) -> None:
-        if self.k < 1:
-            raise UsageError(f"sample needs k of at least 1, not {self.k}")
+        if not 1 <= self.k <= MOST:
+            raise UsageError(f"sample needs k of at least 1 and at most {MOST}, not {self.k}")
 
     @property
     def thought_bytes(self) -> int:

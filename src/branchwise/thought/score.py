@@ -13,7 +13,7 @@ from branchwise.errors import UsageError
 from branchwise.model.base import LanguageModel, Request
 from branchwise.problem import Problem, State
 from branchwise.thought import parsing
-from branchwise.thought.asking import Sampling, ask_bound, render
+from branchwise.thought.asking import MOST, Sampling, ask_bound, render
 from branchwise.thought.base import Evaluation, Size
 
 __all__ = ["SCHEMA", "Score"]
@@ -37,8 +37,8 @@ class Score:
     sampling: Sampling = Sampling(max_tokens=256)
 
     def __post_init__(self) -> None:
-        if self.samples < 1:
-            raise UsageError(f"score needs at least 1 sample, not {self.samples}")
+        if not 1 <= self.samples <= MOST:
+            raise UsageError(f"score needs 1 to {MOST} samples, not {self.samples}")
 
     @property
     def joint(self) -> bool:

@@ -13,7 +13,7 @@ from branchwise.errors import UsageError
 from branchwise.model.base import LanguageModel
 from branchwise.problem import Problem, State
 from branchwise.thought import parsing
-from branchwise.thought.asking import Sampling, ask, ask_bound, render
+from branchwise.thought.asking import MOST, Sampling, ask, ask_bound, render
 from branchwise.thought.base import Evaluation, Size
 
 __all__ = ["SelfReward", "suppress"]
@@ -35,8 +35,8 @@ class SelfReward:
     sampling: Sampling = Sampling(max_tokens=512)
 
     def __post_init__(self) -> None:
-        if self.samples < 1:
-            raise UsageError(f"self-reward needs at least 1 sample, not {self.samples}")
+        if not 1 <= self.samples <= MOST:
+            raise UsageError(f"self-reward needs 1 to {MOST} samples, not {self.samples}")
 
     @property
     def joint(self) -> bool:

@@ -13,7 +13,7 @@ from branchwise.errors import UsageError
 from branchwise.model.base import LanguageModel
 from branchwise.problem import Problem, State
 from branchwise.thought import parsing
-from branchwise.thought.asking import Sampling, ask, ask_bound, render
+from branchwise.thought.asking import MOST, Sampling, ask, ask_bound, render
 from branchwise.thought.base import Evaluation, Size
 
 __all__ = ["LABELS", "Value"]
@@ -37,8 +37,8 @@ class Value:
     sampling: Sampling = Sampling(max_tokens=256)
 
     def __post_init__(self) -> None:
-        if self.samples < 1:
-            raise UsageError(f"value needs at least 1 sample, not {self.samples}")
+        if not 1 <= self.samples <= MOST:
+            raise UsageError(f"value needs 1 to {MOST} samples, not {self.samples}")
         if self.scale is None and (not self.labels or min(w for _, w in self.labels) < 0 or max(w for _, w in self.labels) <= 0):
             raise UsageError("value needs labels with weights of at least 0, one of them above 0")
 

@@ -13,7 +13,7 @@ from branchwise.errors import UsageError
 from branchwise.model.base import LanguageModel
 from branchwise.problem import Problem, State
 from branchwise.thought import parsing
-from branchwise.thought.asking import Sampling, ask, ask_bound, render
+from branchwise.thought.asking import MOST, Sampling, ask, ask_bound, render
 from branchwise.thought.base import Evaluation, Size
 
 __all__ = ["Vote"]
@@ -28,8 +28,8 @@ class Vote:
     sampling: Sampling = Sampling(max_tokens=512)
 
     def __post_init__(self) -> None:
-        if self.votes < 1:
-            raise UsageError(f"vote needs at least 1 vote, not {self.votes}")
+        if not 1 <= self.votes <= MOST:
+            raise UsageError(f"vote needs 1 to {MOST} votes, not {self.votes}")
 
     @property
     def joint(self) -> bool:
