@@ -355,8 +355,8 @@ def schema_ignored(call: Call) -> Answer:
 @quirk
 def mixed(call: Call) -> Answer:
     """As many per cent of requests as the argument says (20 by default) meet a fault, drawn from prompt and count; repeats may pass."""
-    digest = hashlib.sha256(f"{call.body['messages'][-1]['content']} {call.body.get('seed')} {call.count}".encode()).digest()
-    if digest[0] * 100 // 256 >= int(call.argument or 20):
+    kind = drawn(call.body, call.count, int(call.argument or 20))
+    if kind is None:
         return ok(call)
     kinds = (
         lambda: fault(503, "overloaded"),
@@ -367,7 +367,18 @@ def mixed(call: Call) -> Answer:
         lambda: n_ignored(call),
         lambda: Answer(body=b"not json"),
     )
-    return kinds[digest[1] % len(kinds)]()
+    return kinds[kind]()
+
+
+MIXED_KINDS = 7
+BILLED = 4
+"""The kind of `mixed` whose reply is spoiled and yet says what it cost."""
+
+
+def drawn(body: dict[str, Any], count: int, percent: int) -> int | None:
+    """Which fault of `mixed` a request meets, the `count`-th that the quirk had; `None` for none."""
+    digest = hashlib.sha256(f"{body['messages'][-1]['content']} {body.get('seed')} {count}".encode()).digest()
+    return None if digest[0] * 100 // 256 >= percent else digest[1] % MIXED_KINDS
 
 
 # Dialects of well-known servers, as far as they differ
