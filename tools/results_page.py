@@ -19,7 +19,8 @@ def page(path: Path, title: str, command: str) -> str:
     versions = rows[0].get("versions") or header.get("versions") or {}
     if versions:
         out += ["Versions: " + ", ".join(f"{name} {version}" for name, version in versions.items()) + ".", ""]
-    out += ["| item | solved | answer | ended | calls | prompt tokens | of them cached | reply tokens | seconds |", "|---|---|---|---|---|---|---|---|---|"]
+    heads = ("item", "solved", "answer", "ended", "calls", "prompt tokens", "of them cached", "reply tokens", "seconds")
+    out += ["| " + " | ".join(heads) + " |", "|---" * len(heads) + "|"]
     for row in rows:
         usage = row["usage"]
         answer = "-" if row["answer"] is None else f"`{row['answer']}`"
