@@ -141,9 +141,9 @@ class OpenVINO:
         settings: dict[str, Any] = {"max_new_tokens": request.max_tokens, "apply_chat_template": False, "logprobs": request.logprobs}
         settings |= {**SAMPLING, "temperature": request.temperature} if request.temperature > 0 else {"do_sample": False}
         settings["rng_seed"] = request.seeds[0] if request.seeds else secrets.randbits(31)
-        if request.stop and able.reasons is False:  # ends it early; the text is cut in `_read` whether or not the engine did
-            settings |= {"stop_strings": {s for s in request.stop if s}, "include_stop_str_in_output": True}
-        return Work(body["messages"], settings, structure, group_of(request))
+        # stops end it early only where there is no reasoning that they could end; the text is cut in `_read` in any case
+        stops = tuple(s for s in request.stop if s) if able.reasons is False else ()
+        return Work(body["messages"], settings, structure, group_of(request), stops)
 
     def _read(self, done: Done, request: Request) -> Reply:
         """`done` through the same reading as every server's reply."""

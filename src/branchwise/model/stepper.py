@@ -36,12 +36,16 @@ class Done:
 
 @dataclass(slots=True, eq=False)
 class Work:
-    """What is to be generated. `settings` go to the engine's GenerationConfig, `structure` to its StructuredOutputConfig."""
+    """What is to be generated. `settings` go to the engine's GenerationConfig, `structure` to its StructuredOutputConfig.
+
+    It ends early at any of `stops`, which stays in the text: the engine's own stop strings lose tokens before a stop of several tokens.
+    """
 
     messages: Sequence[Mapping[str, str]]
     settings: dict[str, Any]
     structure: dict[str, str] = field(default_factory=dict)
     group: str = ""
+    stops: tuple[str, ...] = ()
     result: Future[Done] = field(default_factory=Future)
     handle: Any = None
     prompt: int = 0
@@ -111,6 +115,8 @@ class Stepper:
             except Exception as error:  # of the engine: what it works on is lost, and told so
                 self._fail(ModelError(f"the local engine failed: {_short(error)}"))
         self._fail(ModelError("the local engine was stopped"))
+        with contextlib.suppress(Exception):
+            self._pipe.step()  # lets go of what was cancelled: the engine complains aloud otherwise
         del self._pipe, self._tokenizer  # the engine ends here, in its own thread
 
     def _work_to_do(self) -> bool:
@@ -172,6 +178,7 @@ class Stepper:
                 self._leave(work)
                 continue
             ended = work.handle.get_status() != running  # asked first: what is read after it is then complete
+            before = len(work.ids)
             while work.handle.can_read():
                 for output in work.handle.read().values():
                     work.ids.extend(output.generated_ids)
@@ -181,12 +188,21 @@ class Stepper:
                 self._warm[work.group] = None
                 while len(self._warm) > WARM:
                     del self._warm[next(iter(self._warm))]
+            if not ended and work.stops and len(work.ids) > before and self._stopped(work, before):
+                work.handle.cancel()
+                work.finish, ended = "stop", True
             if ended:
                 self._leave(work)
                 _settle(work, self._done(work))
             else:
                 left.append(work)
         self._active = left
+
+    def _stopped(self, work: Work, before: int) -> bool:
+        """Whether a stop ends in the tokens from `before` on. A token is a byte at least, so that no more of them need be looked at."""
+        reach = max(len(stop.encode("utf-8", "surrogatepass")) for stop in work.stops)
+        text = self._tokenizer.decode(work.ids[max(0, before - reach) :], skip_special_tokens=True)
+        return any(stop in text for stop in work.stops)
 
     def _done(self, work: Work) -> Done | ModelError:
         if work.finish not in ("stop", "length"):
