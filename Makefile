@@ -28,7 +28,9 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
 
 demo: $(VENV)/.demo
 	$(BIN)/branchwise models pull qwen2.5-coder-1.5b
-	$(BIN)/branchwise solve "$(HAND)" --task game24 --model local --parallel 16 --seed 1
+	@rm -f $(VENV)/demo.jsonl
+	$(BIN)/branchwise solve "$(HAND)" --task game24 --model local --parallel 16 --seed 1 --trace $(VENV)/demo.jsonl
+	$(BIN)/branchwise show $(VENV)/demo.jsonl
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest
