@@ -80,7 +80,7 @@ async def test_a_provable_task_proves(tmp_path: Path) -> None:
         (SMALL + "method: best_frist\n", r"line 3: method.use: unknown method 'best_frist'; did you mean 'best_first'"),
         (SMALL + "method:\n  use: best_first\n  dept: 3\n", r"line 5: method.dept: unknown key; did you mean 'depth'"),
         (SMALL + "method:\n  use: best_first\n  depth: deep\n", r"line 5: method.depth: must be a whole number, not 'deep'"),
-        (SMALL + "method: {use: best_first, depth: 0}\n", r"line 3: .*depth and max_nodes must be at least 1"),
+        (SMALL + "method: {use: best_first, depth: 0}\n", r"line 3: .*depth must be 1 to 10000"),
         (SMALL + "generate: {use: propose, temprature: 1}\n", r"line 3: generate.temprature: unknown key; did you mean 'temperature'"),
         (SMALL + "generate: {use: propos}\n", r"line 3: generate.use: unknown name 'propos'; did you mean 'propose'"),
         (SMALL + "generate: {use: propose, k: 0}\n", r"line 3: generate: propose needs k"),
