@@ -16,7 +16,7 @@ __all__ = ["ENGINES", "WIDE", "open_local", "to_have_again"]
 ENGINES = ("llama", "openvino")
 """What `?engine=` may say."""
 WIDE = 16
-"""From so many samples at once OpenVINO is taken where it can be: it is faster there, and slower below."""
+"""From so many samples at once OpenVINO is taken where it can be. Measured at 16: faster cold, about as fast warm (docs/models.md)."""
 
 _BY_IDENTITY = {"llama.cpp": "llama", "openvino": "openvino"}
 
@@ -51,7 +51,7 @@ async def open_local(
             return
     async with Local(path, name=name, digest=digest, settings=settings, reasons=reasons) as local:
         better = wide and not engine and not installed()
-        hint = f"; for {WIDE} or more at once OpenVINO is faster: pip install 'branchwise[openvino]'" if better else ""
+        hint = f"; for {WIDE} or more at once OpenVINO may be faster: pip install 'branchwise[openvino]'" if better else ""
         tell(f"engine: llama.cpp, {settings.slots} samples at once{hint}")
         yield local
 
