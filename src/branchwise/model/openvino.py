@@ -47,7 +47,8 @@ def installed() -> bool:
 class OpenVINO:
     """The model in the GGUF file `path`. Use it as `async with OpenVINO(path) as model:`; the engine starts on entry and is gone on exit.
 
-    `reasons` says whether it thinks before it answers, where that is known. The same seed gives the same text at the same load. How much of a
+    `reasons` says whether it thinks before it answers, where that is known. The same seed mostly gives the same text; what the
+    prefix cache held can change a rounding, and so a text. How much of a
     prompt came from the prefix cache is not told by the engine, and counted as none.
     """
 
