@@ -1,10 +1,12 @@
 """One more real server: lm-proxy, an OpenAI-compatible proxy from the package index, in front of our own llama.cpp server.
 
-It drops usage and seed, which is what makes it worth testing with. `pip install lm-proxy` into an environment of its own
-(it brings many packages), and name it: BRANCHWISE_LM_PROXY=/path/to/bin/lm-proxy. Without it these tests are skipped.
+It drops usage and seed, which is what makes it worth testing with. `pip install -c .ci/peer-constraints.txt lm-proxy` into an environment of
+its own (it brings many packages), and name it: BRANCHWISE_LM_PROXY=/path/to/bin/lm-proxy, as .ci/run does. Without it these tests are
+skipped, unless BRANCHWISE_REQUIRE_PEER is 1.
 """
 
 import asyncio
+import importlib.util
 import json
 import os
 import shutil
@@ -12,7 +14,7 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
@@ -41,6 +43,13 @@ api_keys = ["one-key"]
 """
 
 
+def lacking(what: str) -> NoReturn:
+    """Skips the test, or fails it where it is required."""
+    if os.environ.get("BRANCHWISE_REQUIRE_PEER") == "1":
+        pytest.fail(f"required, and lacking: {what}; see the top of this file")
+    pytest.skip(f"needs {what}; see the top of this file")
+
+
 def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -63,7 +72,7 @@ async def answers(port: int) -> None:
 async def proxy(folder: Path, address: str, key: str = "x") -> AsyncIterator[str]:
     """lm-proxy in front of the server at `address`; its own address."""
     if PROGRAM is None:
-        pytest.skip("needs lm-proxy; see the top of this file")
+        lacking("lm-proxy")
     port = free_port()
     (folder / "config.toml").write_text(CONFIG.format(port=port, address=address, key=key))
     quiet = asyncio.subprocess.DEVNULL
@@ -81,9 +90,12 @@ async def proxy(folder: Path, address: str, key: str = "x") -> AsyncIterator[str
 async def url(tmp_path: Path) -> AsyncIterator[str]:
     """The proxy's address, with the small model behind it."""
     path = find("smollm2-135m")
-    if PROGRAM is None or path is None:
-        pytest.skip("needs lm-proxy and the weights of smollm2-135m; see the top of this file")
-    pytest.importorskip("xllamacpp")
+    if PROGRAM is None:
+        lacking("lm-proxy")
+    if path is None:
+        lacking("the weights of smollm2-135m")
+    if importlib.util.find_spec("xllamacpp") is None:
+        lacking("llama.cpp (pip install xllamacpp)")
     async with Local(path, name="m", settings=LocalSettings(slots=4, context=1024, threads=1), reasons=False) as upstream:
         assert upstream._chat is not None
         async with proxy(tmp_path, f"{upstream.address}/v1", upstream._chat._secrets[0]) as address:
