@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 from branchwise.errors import OutOfBudget, UsageError
@@ -42,6 +42,13 @@ class Usage:
             None if self.cost is None or other.cost is None else self.cost + other.cost,
             self.estimated or other.estimated,
         )
+
+    def costing(self, cost: int | None) -> Usage:
+        """The same at another cost, in millionths of a dollar (`None`: unknown)."""
+        return Usage(
+            self.calls, self.requests, self.cached_calls, self.prompt_tokens, self.cached_prompt_tokens, self.completion_tokens,
+            self.reasoning_tokens, cost, self.estimated,
+        )  # fmt: skip
 
     @property
     def tokens(self) -> int:
@@ -255,7 +262,7 @@ class Ledger:
     def charge(self, step: int | None, role: str, usage: Usage) -> None:
         """Record what was spent, and take it off the hold of `step`."""
         self.spent += usage
-        self.by_role[role] = self.by_role.get(role, Usage()) + usage
+        self.by_role[role] = self.by_role[role] + usage if role in self.by_role else usage
         if step is None:
             return
         if self.by_step is not None:
@@ -279,14 +286,14 @@ class Ledger:
         price = self._price(role)
         unknown = None if usage.calls else 0
         cost = price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens) if price else unknown
-        return usage if cost == usage.cost else replace(usage, cost=cost)
+        return usage if cost == usage.cost else usage.costing(cost)
 
     def replayed(self, usage: Usage, role: str = "") -> Usage:
         """Recorded `usage`: its cost stays, but one that was unknown then is known once there is a price (an unknown one is never 0)."""
         price = self._price(role)
         if usage.cost is not None or price is None:
             return usage
-        return replace(usage, cost=price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens))
+        return usage.costing(price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens))
 
 
 def _dearest(prices: Iterable[Price | None]) -> Price | None:

@@ -135,7 +135,7 @@ class Worker:
 
     async def _expand(self, flight: InFlight, step: Expand, turn: Turn) -> Outcome:
         node = step.node
-        state, label = node.state, node.label
+        state, label = node.place
         generate = flight.generate or self.method.generate
         role = "answer" if flight.role == "answer" else None
         try:
@@ -192,7 +192,8 @@ class Worker:
                 rest.append(node)
             elif not node.count:
                 outcome.evaluations.append((node, evaluation))
-        states, labels = [node.state for node in rest], [node.label for node in rest]
+        places = [node.place for node in rest]
+        states, labels = [state for state, _ in places], [label for _, label in places]
         found = await self._evaluate(states, labels, [flight.occurrence] * len(rest), turn)
         outcome.evaluations.extend(zip(rest, found, strict=True))
         outcome.evaluations.sort(key=lambda pair: pair[0].birth)

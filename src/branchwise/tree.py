@@ -79,9 +79,18 @@ class Node:
     @property
     def label(self) -> str:
         """The id as text, "0.2.1"; "" for the root; a digest where it would get long."""
+        return self._label(self.path) if self.depth <= _LABEL_DEPTH else self._label([])
+
+    @property
+    def place(self) -> tuple[State, str]:
+        """`state` and `label`, from one walk. O(depth)."""
+        path = self.path
+        return tuple([node.thought for node in path]), self._label(path)
+
+    def _label(self, path: list[Node]) -> str:
         if self.depth > _LABEL_DEPTH:
             return f"~{self.digest:016x}"
-        return ".".join(map(str, self.id))
+        return ".".join([str(node.index) for node in path])
 
     @property
     def path(self) -> list[Node]:
@@ -97,7 +106,7 @@ class Node:
     @property
     def state(self) -> State:
         """The thoughts from the root down. O(depth)."""
-        return tuple(node.thought for node in self.path)
+        return tuple([node.thought for node in self.path])
 
     def __repr__(self) -> str:
         return f"<Node {self.label or 'root'} {self.status.kind} value={self.value} {self.thought[:40]!r}>"

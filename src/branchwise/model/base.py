@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import lru_cache
+from hashlib import blake2b
 from typing import Any, Literal, Protocol
 
 from branchwise.budget import Usage
@@ -93,6 +95,10 @@ class Sample:
     logprobs: tuple[dict[str, float], ...] | None = None
     error: str = ""
 
+    def costing(self, usage: Usage) -> Sample:
+        """The same sample with other accounts."""
+        return Sample(self.text, self.outcome, self.reasoning, self.finish, usage, self.logprobs, self.error)
+
     @property
     def usable(self) -> bool:
         """Whether `text` may be read as a thought or a value."""
@@ -136,13 +142,16 @@ class LanguageModel(Protocol):
 
 def fingerprint(request: Request) -> str:
     """16 hexadecimal digits over everything that shapes a reply except the sample's index and seed."""
-    import hashlib
-
-    hasher = hashlib.blake2b(digest_size=8)
+    hasher = blake2b(digest_size=8)
     for message in request.messages:
         hasher.update(f"{message.role}\0{message.content}\0".encode("utf-8", "surrogatepass"))
-    settings = (request.temperature, request.max_tokens, request.stop, request.choices, request.logprobs)
-    hasher.update(repr(settings).encode("utf-8", "surrogatepass"))
+    hasher.update(_settings(request.temperature, request.max_tokens, request.stop, request.choices, request.logprobs))
     if request.schema is not None:
         hasher.update(repr(sorted(request.schema.items())).encode("utf-8", "surrogatepass"))
     return hasher.hexdigest()
+
+
+@lru_cache(maxsize=256, typed=True)
+def _settings(*settings: object) -> bytes:
+    """The settings of a request as bytes; one run has few of them. Typed: 1 and 1.0 are equal, and written otherwise."""
+    return repr(settings).encode("utf-8", "surrogatepass")

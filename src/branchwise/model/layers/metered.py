@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 
 from branchwise.budget import Bound, Ledger, Usage
 from branchwise.errors import MissingCall, ModelError
@@ -62,12 +61,12 @@ class Metered:
             raise
         finally:
             ledger.landed(request.step, bound)
-        total, changed = Usage(), False
+        total, changed = None, False
         samples = list(reply.samples)
         for index, sample in enumerate(samples):
             usage = ledger.priced(sample.usage, request.role)
-            total = usage if not index else total + usage
+            total = usage if total is None else total + usage
             if usage is not sample.usage:
-                samples[index], changed = replace(sample, usage=usage), True
-        ledger.charge(request.step, request.role, total)
-        return replace(reply, samples=tuple(samples)) if changed else reply
+                samples[index], changed = sample.costing(usage), True
+        ledger.charge(request.step, request.role, total or Usage())
+        return Reply(tuple(samples), reply.model, reply.system_fingerprint, reply.missing, reply.error) if changed else reply

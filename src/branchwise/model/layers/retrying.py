@@ -17,6 +17,8 @@ from branchwise.model.structure import repair
 
 __all__ = ["RetryPolicy", "Retrying"]
 
+_MENDABLE = (Outcome.TRUNCATED_IN_REASONING, Outcome.INVALID)
+
 
 @dataclass(frozen=True, slots=True)
 class RetryPolicy:
@@ -126,6 +128,8 @@ class Retrying:
 
         Each takes one of the attempts that are `left` for its sample. What the lost ones cost is kept with their successors.
         """
+        if not left or all(sample.outcome not in _MENDABLE for sample in reply.samples):
+            return reply
         samples = [await self._mend(sample, part(request, i, 1), left) for i, sample in enumerate(reply.samples)]
         return reply if all(a is b for a, b in zip(samples, reply.samples, strict=True)) else replace(reply, samples=tuple(samples))
 
