@@ -31,6 +31,7 @@ __all__ = [
     "Stopped",
     "TapedSample",
     "Warned",
+    "decode",
     "is_fresh",
     "read_trace",
 ]
@@ -301,6 +302,14 @@ def _decode(data: dict[str, Any]) -> Event:
     if kind in ("expanded", "judged"):
         data["judgements"] = [Judgement(**judgement) for judgement in data["judgements"]]
     return _KINDS[kind](**data)
+
+
+def decode(line: bytes) -> Event:
+    """The event that one line of a trace holds. Raises `TraceError`."""
+    try:
+        return _decode(orjson.loads(line))
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise TraceError("not a line of a Branchwise trace") from error
 
 
 def read_trace(path: Path, notice: Callable[[str], None] = lambda text: None) -> Iterator[Event]:

@@ -1,0 +1,1 @@
+"""The server: the OpenAI-compatible API, the page, and MCP. May import anything; nobody imports it but the command line."""
