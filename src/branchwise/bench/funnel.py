@@ -21,11 +21,11 @@ from branchwise.tasks.game24.task import parse_hand
 from branchwise.thought.parsing import final_answer
 from branchwise.tree import Node
 
-__all__ = ["Funnel", "Game24Truth", "Level", "Truth", "funnel"]
+__all__ = ["NEVER", "Funnel", "Game24Truth", "Level", "Look", "Truth", "funnel", "look", "total"]
 
 
 class Truth(Protocol):
-    """What is true of states."""
+    """What is true of states. A truth with an attribute `foresees` that is false knows right answers only, not what is hopeful."""
 
     def right(self, prompt: str, state: State) -> bool:
         """Whether `state` is a right answer."""
@@ -62,78 +62,101 @@ class Funnel:
         return {name: getattr(self, name) / (self.items or 1) for name in ("generated", "kept", "final", "chosen")}
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One run, looked at with the truth: the stages that a right answer reached, and what was hopeful at each depth."""
+
+    stages: frozenset[str]
+    levels: Mapping[int, frozenset[str]]
+    """Depth to `generated` and `kept`: whether a hopeful state was. A depth below the first right state is left out."""
+    generated_at: int
+    """Depth of the first right state; `NEVER` without one."""
+    kept_at: int
+    lost: str
+    """Where the right state was lost; empty for a run whose right state was chosen."""
+
+
 def funnel(runs: Iterable[Traced], truth: Truth) -> Funnel:
     """The funnel of all runs. A run without a tree lost its right state at the generator, step 1."""
-    stages: Counter[str] = Counter()
-    lost: Counter[str] = Counter()
-    passed: dict[int, Counter[str]] = {}
-    items, deepest = 0, 0
-    done_by: list[tuple[int, int]] = []
-    for run in runs:
-        items += 1
-        one = _Item(run, truth)
+    return total(look(run, truth) for run in runs)
+
+
+def total(looks: Iterable[Look]) -> Funnel:
+    """The funnel of runs that were looked at. A depth below the first right state that was generated (kept) is counted as passed."""
+    found = list(looks)
+    stages, lost, passed = Counter[str](), Counter[str](), dict[int, Counter[str]]()
+    for one in found:
         stages.update(one.stages)
-        if where := one.lost():
-            lost[where] += 1
+        lost.update([one.lost] if one.lost else [])
         for depth, names in one.levels.items():
             passed.setdefault(depth, Counter()).update(names)
-        deepest = max(deepest, max(one.levels, default=0))
-        done_by.append((one.generated_at, one.kept_at))
     levels = []
-    for depth in range(1, deepest + 1):
+    for depth in range(1, max(passed, default=0) + 1):
         counts = passed.get(depth, Counter())
-        levels.append(
-            Level(depth, counts["generated"] + sum(g < depth for g, _ in done_by), counts["kept"] + sum(k < depth for _, k in done_by))
-        )
-    return Funnel(items, stages["generated"], stages["kept"], stages["final"], stages["chosen"], tuple(levels), dict(sorted(lost.items())))
+        generated, kept = sum(one.generated_at < depth for one in found), sum(one.kept_at < depth for one in found)
+        levels.append(Level(depth, counts["generated"] + generated, counts["kept"] + kept))
+    shown = (stages["generated"], stages["kept"], stages["final"], stages["chosen"])
+    return Funnel(len(found), *shown, tuple(levels), dict(sorted(lost.items())))
 
 
-_NEVER = 1 << 30
+NEVER = 1 << 30
+"""No depth."""
 _UNWRITTEN = "answer: a right state was kept, and no right answer came of it"
+_NOT_PICKED = "pick: a right final state was not chosen"
 
 
-class _Item:
-    """One run, looked at with the truth. A depth below the first right state that was generated (kept) is counted as passed."""
+def look(run: Traced, truth: Truth) -> Look:
+    """Look at one run. Where the truth `foresees` nothing (it can only tell right answers), there are no levels."""
 
-    def __init__(self, run: Traced, truth: Truth) -> None:
-        def right(node: Node) -> bool:
-            return truth.right(run.prompt, node.state)
+    def right(node: Node) -> bool:
+        return truth.right(run.prompt, node.state)
 
-        rights = [node for node in run.tree if right(node)]
-        self.generated_at = min((node.depth for node in rights), default=_NEVER)
-        self.kept_at = min((node.depth for node in rights if is_kept(node)), default=_NEVER)
-        self.levels: dict[int, set[str]] = {}
-        for node in run.tree:
-            names = self.levels.setdefault(node.depth, set())
-            if truth.hopeful(run.prompt, node.state):
-                if node.depth <= self.generated_at:
-                    names.add("generated")
-                if is_kept(node) and node.depth <= self.kept_at:
-                    names.add("kept")
-        self.stages: set[str] = set()
-        if rights:
-            self.stages.add("generated")
-        if self.kept_at < _NEVER:
-            self.stages.add("kept")
-        if any(map(right, finals(run.tree))):
-            self.stages.add("final")
-        if run.chosen is not None and right(run.chosen):
-            self.stages.add("chosen")
+    rights = [node for node in run.tree if right(node)]
+    generated_at = min((node.depth for node in rights), default=NEVER)
+    kept_at = min((node.depth for node in rights if is_kept(node)), default=NEVER)
+    levels: dict[int, set[str]] = {}
+    for node in run.tree if getattr(truth, "foresees", True) else ():
+        names = levels.setdefault(node.depth, set())
+        if node.depth <= generated_at and truth.hopeful(run.prompt, node.state):
+            names.add("generated")
+            if is_kept(node) and node.depth <= kept_at:
+                names.add("kept")
+    stages = {
+        "generated": bool(rights),
+        "kept": kept_at < NEVER,
+        "final": any(map(right, finals(run.tree))),
+        "chosen": run.chosen is not None and right(run.chosen),
+    }
+    reached = frozenset(name for name, is_so in stages.items() if is_so)
+    seen = {depth: frozenset(names) for depth, names in levels.items()}
+    lost = _lost(reached, seen, kept_at) if getattr(truth, "foresees", True) else _lost_answer(reached)
+    return Look(reached, seen, generated_at, kept_at, lost)
 
-    def lost(self) -> str:
-        """Where the right state was lost; empty for an item whose right state was chosen."""
-        if "chosen" in self.stages:
-            return ""
-        if "final" in self.stages:
-            return "pick: a right final state was not chosen"
-        depth = 1
-        while depth <= max(self.levels, default=0) and depth <= self.kept_at:
-            names = self.levels.get(depth, set())
-            if "kept" not in names:
-                why = "evaluator: generated and pruned" if "generated" in names else "generator: never generated"
-                return f"step {depth}, {why}"
-            depth += 1
-        return f"step {depth}, generator: never generated" if self.kept_at == _NEVER else _UNWRITTEN
+
+def _lost(stages: frozenset[str], levels: Mapping[int, frozenset[str]], kept_at: int) -> str:
+    if "chosen" in stages:
+        return ""
+    if "final" in stages:
+        return _NOT_PICKED
+    depth = 1
+    while depth <= max(levels, default=0) and depth <= kept_at:
+        names = levels.get(depth, frozenset())
+        if "kept" not in names:
+            why = "evaluator: generated and pruned" if "generated" in names else "generator: never generated"
+            return f"step {depth}, {why}"
+        depth += 1
+    return f"step {depth}, generator: never generated" if kept_at == NEVER else _UNWRITTEN
+
+
+def _lost_answer(stages: frozenset[str]) -> str:
+    """The same where only whole answers can be told right from wrong."""
+    if "chosen" in stages:
+        return ""
+    if "final" in stages:
+        return _NOT_PICKED
+    if "kept" in stages:
+        return _UNWRITTEN
+    return "evaluator: a right answer was pruned" if "generated" in stages else "generator: no right answer was generated"
 
 
 class Game24Truth:
