@@ -190,11 +190,17 @@ def test_material_is_part_of_the_prompt_and_does_not_decide_the_language() -> No
     assert Open.parse("이 설계가 맞나요?").fields(())["language"] == "Korean"
 
 
-def test_an_empty_question_and_a_list_of_questions_that_it_has_not_are_refused(tmp_path: Path) -> None:
+def test_an_empty_question_and_a_public_set_that_it_has_not_are_refused(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="empty question"):
         Open.parse("  ")
     with pytest.raises(UsageError, match="--input"):
-        OPEN_TASK.items()
+        OPEN_TASK.items(tmp_path / "questions.jsonl")
+
+
+def test_it_has_ten_questions_of_its_own_in_three_languages() -> None:
+    problems = [Open.parse(item.input) for item in OPEN_TASK.items()]
+    assert len({problem.prompt for problem in problems}) == 10
+    assert {problem.fields(())["language"] for problem in problems} >= {"Chinese", "Korean"}
 
 
 async def test_it_can_be_gone_on_with_and_pays_nothing_twice(tmp_path: Path) -> None:
