@@ -10,7 +10,7 @@ import pytest
 from openai import _exceptions as exceptions
 
 from branchwise.errors import ContextOverflow, ModelError, PermanentError, RateLimited, TransientError
-from branchwise.model.faults import TRANSPORT_ERRORS, model_error, retry_after, status_error
+from branchwise.model.faults import model_error, retry_after, status_error, transport_errors
 
 MAPPED = {
     exceptions.APIConnectionError: TransientError,
@@ -74,7 +74,7 @@ def test_exceptions_of_the_client(kind: type[BaseException]) -> None:
 
 def test_every_exception_of_the_transport_is_mapped() -> None:
     seen = set()
-    pending = list(TRANSPORT_ERRORS)
+    pending = list(transport_errors())
     while pending:
         kind = pending.pop()
         seen.add(kind)

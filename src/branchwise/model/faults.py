@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 import time
@@ -9,12 +10,10 @@ from collections.abc import Mapping
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-import openai
-
 from branchwise.errors import ContextOverflow, ModelError, PermanentError, RateLimited, TransientError
 from branchwise.model.secrets import mask
 
-__all__ = ["body_status", "model_error", "retry_after", "status_error"]
+__all__ = ["body_status", "model_error", "retry_after", "status_error", "transport_errors"]
 
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum (?:context|model|sequence) length|context (?:length|window|size)"
@@ -25,7 +24,8 @@ _OVERFLOW = re.compile(
 _QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance|out of credits|payment", re.IGNORECASE)
 
 
-def _transport_errors() -> tuple[type[Exception], ...]:
+@functools.cache
+def transport_errors() -> tuple[type[Exception], ...]:
     """The root errors of the HTTP library under the client, whichever of its two generations that is."""
     found: list[type[Exception]] = []
     for library in ("httpx2", "httpx"):
@@ -37,9 +37,6 @@ def _transport_errors() -> tuple[type[Exception], ...]:
     return tuple(found)
 
 
-TRANSPORT_ERRORS = _transport_errors()
-
-
 def model_error(exc: BaseException, name: str, secrets: tuple[str, ...] = ()) -> ModelError | None:
     """The error of ours that `exc` stands for; `None` for what is no fault of a backend and must pass (cancellation, a bug).
 
@@ -47,13 +44,15 @@ def model_error(exc: BaseException, name: str, secrets: tuple[str, ...] = ()) ->
     """
     if isinstance(exc, ModelError):
         return exc
+    import openai  # takes half a second, so it is not imported with this module
+
     if isinstance(exc, openai.APIStatusError):
         return status_error(exc.status_code, exc.body, exc.response.headers, name, secrets)
     if isinstance(exc, openai.APITimeoutError):
         return TransientError(f"{name}: no reply in time; a slow model needs a longer timeout or fewer parallel calls")
     if isinstance(exc, openai.APIConnectionError):
         return TransientError(f"{name}: {_connection(exc.__cause__ or exc, secrets)}")
-    if isinstance(exc, TRANSPORT_ERRORS):  # while a reply is read
+    if isinstance(exc, transport_errors()):  # while a reply is read
         return TransientError(f"{name}: {_connection(exc, secrets)}")
     if isinstance(exc, openai.APIError):  # a reply that does not fit its schema, an error inside a stream
         return _from_body(exc.body, name, secrets) or TransientError(f"{name}: {mask(str(exc), secrets)[:300]}")

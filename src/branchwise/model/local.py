@@ -11,17 +11,17 @@ import secrets as random_secrets
 import shutil
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
-
-import openai
+from typing import TYPE_CHECKING, Any
 
 from branchwise.errors import ModelError, PermanentError, UsageError, WeightsError
 from branchwise.model.abilities import Abilities
 from branchwise.model.base import Reply, Request
-from branchwise.model.openai_http import OpenAIChat
 from branchwise.model.parts import caught, joined, part
 from branchwise.model.secrets import Secret
 from branchwise.model.slots import SlotBook, group_of, scratch
+
+if TYPE_CHECKING:
+    from branchwise.model.openai_http import OpenAIChat
 
 __all__ = ["Local", "LocalSettings"]
 
@@ -93,6 +93,10 @@ class Local:
         return str(self._server.listening_address) if self._server is not None else ""
 
     async def __aenter__(self) -> Local:
+        import openai  # takes half a second, so it is not imported with this module
+
+        from branchwise.model.openai_http import OpenAIChat
+
         check_gguf(self._path)
         engine = _engine()
         self._settings = replace(self._settings, threads=self._settings.threads or cores())

@@ -17,13 +17,12 @@ from branchwise.model.base import Outcome, Reply, Request
 from branchwise.model.faults import model_error
 from branchwise.model.parts import caught, joined, part
 from branchwise.model.replies import cut, read_reply
-from branchwise.model.secrets import Secret, split_userinfo
+from branchwise.model.secrets import OPENAI_URL, Secret, split_userinfo
 from branchwise.model.streams import collect
 from branchwise.model.structure import add_structure, checked
 
-__all__ = ["OPENAI_URL", "OpenAIChat"]
+__all__ = ["OpenAIChat"]
 
-OPENAI_URL = "https://api.openai.com/v1"
 MOST_SHAPES = 12
 """How many times one request may be refused and shaped anew: once for each thing that can be refused."""
 

@@ -17,11 +17,9 @@ from branchwise.model import plugins
 from branchwise.model.base import LanguageModel
 from branchwise.model.engines import ENGINES, open_local
 from branchwise.model.local import LocalSettings
-from branchwise.model.openai_http import OPENAI_URL, OpenAIChat
 from branchwise.model.prices import Prices
-from branchwise.model.reward import RewardEndpoint
 from branchwise.model.scripted import Scripted
-from branchwise.model.secrets import find_key, split_userinfo
+from branchwise.model.secrets import OPENAI_URL, find_key, split_userinfo
 from branchwise.model.weights import DEFAULT, WEIGHTS, Progress, known, pull
 
 __all__ = ["FORMS", "ModelSpec", "open_model", "parse_spec", "price_of"]
@@ -132,9 +130,13 @@ async def open_model(
         key = find_key(url, environ or {}, key_file)
         if key is None and spec.kind == "openai":
             raise UsageError("openai: needs a key; set OPENAI_API_KEY, or give --key-file FILE")
+        from branchwise.model.openai_http import OpenAIChat  # its client takes half a second to import
+
         async with OpenAIChat(spec.target, url, key=key, timeout=patience) as chat:
             yield chat
     elif spec.kind == "reward":
+        from branchwise.model.reward import RewardEndpoint
+
         async with RewardEndpoint(spec.url, spec.target, key=find_key(spec.url, environ or {}, key_file), timeout=patience) as endpoint:
             yield endpoint
     elif spec.kind == "script":

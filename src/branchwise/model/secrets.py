@@ -10,12 +10,13 @@ from urllib.parse import urlsplit, urlunsplit
 
 from branchwise.errors import UsageError
 
-__all__ = ["Secret", "find_key", "mask", "mask_url", "read_key_file", "split_userinfo"]
+__all__ = ["OPENAI_URL", "Secret", "find_key", "mask", "mask_url", "read_key_file", "split_userinfo"]
 
 _USERINFO = re.compile(r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*://)[^/@\s]*@")
 _BEARER = re.compile(r"(?i)(bearer\s+|api[-_ ]?key[\"']?\s*[:=]\s*[\"']?)[A-Za-z0-9._~+/=-]{6,}")
 _KEYLIKE = re.compile(r"\b(?:sk|key|gsk|AIza|hf)[-_][A-Za-z0-9_-]{8,}")
 
+OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLES = {
     "api.openai.com": ("OPENAI_API_KEY",),
     "api.anthropic.com": ("ANTHROPIC_API_KEY",),
