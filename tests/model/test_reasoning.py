@@ -6,29 +6,62 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from branchwise.model.reasoning import cut_at_stop, split_reasoning
+from branchwise.model.reasoning import Split, cut_at_stop, split_reasoning
+from branchwise.thought import parsing
+
+PAIRS = [
+    ("<think>", "</think>"),
+    ("<thinking>", "</thinking>"),
+    ("<thought>", "</thought>"),
+    ("<thoughts>", "</thoughts>"),
+    ("<reasoning>", "</reasoning>"),
+    ("<seed:think>", "</seed:think>"),
+    ("<longcat_think>", "</longcat_think>"),
+    ("<THINK>", "</Think>"),
+    ('<think budget="200">', "</think>"),
+    ("◁think▷", "◁/think▷"),
+    ("[THINK]", "[/THINK]"),
+    ("<|begin_of_thought|>", "<|end_of_thought|>"),
+    ("<|START_THINKING|>", "<|END_THINKING|>"),
+    ("<|channel|>analysis<|message|>", "<|end|><|start|>assistant<|channel|>final<|message|>"),
+]
+"""How models are known to mark their reasoning."""
 
 
+@pytest.mark.parametrize(("opening", "closing"), PAIRS)
 @pytest.mark.parametrize(
-    ("text", "reasoning", "content", "unclosed"),
+    ("text", "reasoning", "content", "truncated"),
     [
-        ("6*4 is 24, fine.\n</think>\n\nAnswer: 24", "6*4 is 24, fine.", "Answer: 24", False),
-        ("<think>6*4 is 24, fine.\n</think>\n\nAnswer: 24", "6*4 is 24, fine.", "Answer: 24", False),
-        ("  <think>\n</think>\nhi", "", "hi", False),
-        ("<think>try 8*3, then 9-", "try 8*3, then 9-", "", True),
+        ("6*4 is 24, fine.\n[]\n\nAnswer: 24", "6*4 is 24, fine.", "Answer: 24", False),
+        ("()6*4 is 24, fine.\n[]\n\nAnswer: 24", "6*4 is 24, fine.", "Answer: 24", False),
+        ("  ()\n[]\nhi", "", "hi", False),
+        ("()try 8*3, then 9-", "try 8*3, then 9-", "", True),
+        ("Hm. ()try 8*3", "try 8*3", "Hm.", True),
+        ("Hm, let me see\n()\ntry 8*3", "try 8*3", "Hm, let me see", True),
         ("The total is 18.", "", "The total is 18.", False),
-        ("<think>a <think>b</think> c</think> d", "a b c", "d", False),
-        ("<think>a</think> b <think>c</think> d", "a b c", "d", False),
-        ("<think>a</think> b <think>c", "a\nc", "b", True),
-        ("Write <think> to begin.", "", "Write <think> to begin.", False),
-        ("<THINK>a</Think>b", "a", "b", False),
-        ("<thinking>a</thinking>b", "a", "b", False),
+        ("()a ()b[] c[] d", "a b c", "d", False),
+        ("()a[] b ()c[] d", "a b c", "d", False),
+        ("()a[] b ()c", "a\nc", "b", True),
+        ("()a[] b ()c ()d", "a\nc d", "b", True),
+        ("Write () to begin.", "", "Write () to begin.", False),
+        ("Close it with `[]` please", "", "Close it with `[]` please", False),
+        ("()Close it with `[]` please[] done", "Close it with `[]` please", "done", False),
         ("", "", "", False),
         ("  indented stays", "", "  indented stays", False),
     ],
 )
-def test_tags(text: str, reasoning: str, content: str, unclosed: bool) -> None:
-    assert split_reasoning(text) == (reasoning, content, unclosed)
+def test_marks(opening: str, closing: str, text: str, reasoning: str, content: str, truncated: bool) -> None:
+    def with_marks(text: str) -> str:
+        return text.replace("()", opening).replace("[]", closing)
+
+    wanted = Split(with_marks(reasoning), with_marks(content), truncated)
+    assert split_reasoning(with_marks(text)) == wanted
+    assert parsing.strip_reasoning(with_marks(text)) == wanted.content.strip(), "readers of text use the same list"
+
+
+@pytest.mark.parametrize("text", ["[think] is a word", "<thinker>", "a < think > b", "<|channel|>final answer", "x◁y▷z", "[1] [THINKING]"])
+def test_what_only_looks_like_a_mark_is_text(text: str) -> None:
+    assert split_reasoning(text) == Split("", text, False)
 
 
 @given(st.lists(st.sampled_from(["<think>", "</think>", "a", " b ", "\n", "<", "5"]), max_size=30).map("".join))
@@ -41,10 +74,15 @@ def test_no_tag_is_left_after_a_closing_one_and_an_opening_tag_changes_nothing(t
 
 
 def test_long_texts_take_no_time() -> None:
-    start = time.perf_counter()
-    for text in ("<think>" * 50_000, "</think>" * 50_000, "<" * 1_000_000, "<think>" + "x" * 1_000_000):
+    start = time.process_time()
+    for opening, closing in PAIRS:
+        for text in (opening * 20_000, closing * 20_000, opening[:-1] * 20_000, f"{closing[:-1]} " * 20_000, f"`{closing}`" * 20_000):
+            split_reasoning(text)
+    assert time.process_time() - start < 2 * len(PAIRS)
+    for text in ("<" * 1_000_000, "<think>" + "x" * 1_000_000, "<think " * 200_000, "a <think>, " * 100_000, "<|end|><|start|>assistant" * 50_000):
+        start = time.process_time()
         split_reasoning(text)
-    assert time.perf_counter() - start < 1
+        assert time.process_time() - start < 1, text[:20]
 
 
 def test_stops_cut_at_the_first() -> None:

@@ -143,9 +143,24 @@ def test_log_probabilities_of_both_formats() -> None:
         assert dict(logprobs[0]) == {"a": -1.0, "b": -2.0}
 
 
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"tokens": [["a"], {}], "token_logprobs": [-1, -2], "top_logprobs": [[], "x"]},
+        {"tokens": ["a"], "token_logprobs": ["x"], "top_logprobs": 7},
+        {"content": [{"token": ["a"], "logprob": -1, "top_logprobs": [None, {"token": {}, "logprob": []}]}]},
+    ],
+)
+def test_log_probabilities_of_no_format_raise_nothing(value: Any) -> None:
+    data = body("a")
+    data["choices"][0]["logprobs"] = value
+    for token in read_reply(data, REQUEST, "m").samples[0].logprobs or ():
+        assert all(isinstance(k, str) and isinstance(v, float) for k, v in token.items())
+
+
 KEYS = ("choices", "message", "content", "usage", "error", "index", "finish_reason", "logprobs", "tokens", "code", "text", "metadata",
         "raw", "prompt_tokens", "top_logprobs", "token_logprobs", "reasoning")  # fmt: skip
-LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=5)
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5)
 JSON = st.recursive(LEAVES, lambda x: st.lists(x, max_size=3) | st.dictionaries(st.sampled_from(KEYS), x, max_size=4), max_leaves=25)
 
 

@@ -40,8 +40,8 @@ def test_text_without_tags_is_all_content() -> None:
     assert split_reasoning("The total is 18.") == Split("", "The total is 18.", False)
 
 
-def test_blocks_between_content_go_and_the_content_stays() -> None:
-    assert strip_reasoning("<think>a</think>one <think>b</think>two") == "one two"
+def test_the_answer_is_what_follows_the_last_block() -> None:
+    assert strip_reasoning("<think>a</think>one <think>b</think>two") == "two"
 
 
 def test_a_tag_in_quotation_marks_is_text() -> None:

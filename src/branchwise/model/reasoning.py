@@ -1,29 +1,79 @@
-"""Telling reasoning from content in a reply text. Knows no provider; it never looks at what the content says."""
+"""Telling reasoning from content in a reply text, for every reader of one. Knows no provider; it never looks at what the content says."""
 
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
-__all__ = ["cut_at_stop", "split_reasoning"]
+__all__ = ["Split", "cut_at_stop", "split_reasoning"]
 
-_TAG = re.compile(r"<(/?)(?:think|thinking)>", re.IGNORECASE)
+_OPENING = (
+    r"<(?:think|thinking|thoughts?|reasoning|seed:think|longcat_think)(?:\s[^<>]{0,80})?>",
+    r"◁think▷",
+    r"(?-i:\[THINK\])",
+    r"<\|(?:begin_of_thought|start_thinking)\|>",
+    r"<\|channel\|>(?:analysis|commentary)[^<]{0,80}<\|message\|>",
+)
+_CLOSING = (
+    r"</(?:think|thinking|thoughts?|reasoning|seed:think|longcat_think)\s?>",
+    r"◁/think▷",
+    r"(?-i:\[/THINK\])",
+    r"<\|(?:end_of_thought|end_thinking)\|>",
+    r"(?:<\|end\|>)?(?:<\|start\|>assistant)?<\|channel\|>final[^<]{0,80}<\|message\|>",
+)
+"""How models mark their reasoning in the text: the one list, pair by pair. A closing mark of one kind may end an opening one of another."""
+
+_MARK = re.compile(f"(?P<closing>{'|'.join(_CLOSING)})|{'|'.join(_OPENING)}", re.IGNORECASE)
+_QUOTES = "`'\"“”‘’「」"
+_IN_SENTENCE = re.compile(r"[\w,][ \t]+\Z")
 
 
-def split_reasoning(text: str) -> tuple[str, str, bool]:
-    """`text` as (reasoning, content, unclosed).
+class Split(NamedTuple):
+    """A reply taken apart. `truncated` says that it ended inside the reasoning, so that `content` holds no answer."""
 
-    Everything up to the last closing tag is reasoning, whether or not an opening tag came first (chat templates put it into the prompt).
-    A tag that opens the text, or opens after the last closing one, and is never closed leaves no content behind it: `unclosed`.
-    A text without tags is content; so is an opening tag that merely is mentioned in the middle of it.
+    reasoning: str
+    content: str
+    truncated: bool
+
+
+def split_reasoning(text: str) -> Split:
+    """Reasoning and content. Everything up to the last closing mark is reasoning, whether or not an opening one came first: chat templates
+    put that into the prompt.
+
+    An opening mark that is never closed makes reasoning of what follows it. A text without marks is content. A mark in quotation marks is
+    text, and so is an opening one that a sentence merely mentions where nothing closes any.
     """
-    tags = list(_TAG.finditer(text))
-    last = next((t for t in reversed(tags) if t[1]), None)
-    reasoning, rest = (_TAG.sub("", text[: last.start()]).strip(), text[last.end() :]) if last else ("", text)
-    opening = _TAG.search(rest)
-    if opening and (last is not None or not rest[: opening.start()].strip()):
-        inner = _TAG.sub("", rest[opening.end() :]).strip()
-        return "\n".join(filter(None, (reasoning, inner))), rest[: opening.start()].strip(), True
-    return reasoning, rest.lstrip() if last else rest, False
+    marks = [mark for mark in _MARK.finditer(text) if not _is_quoted(text, mark)]
+    if not marks:
+        return Split("", text, False)
+    last = next((i for i in reversed(range(len(marks))) if marks[i]["closing"]), -1)
+    reasoning = _without(text, 0, marks[: last + 1], marks[last].start()) if last >= 0 else ""
+    start = marks[last].end() if last >= 0 else 0
+    rest = marks[last + 1 :] if last >= 0 else [mark for mark in marks if not _is_mention(text, mark)]
+    if not rest:
+        return Split(reasoning, text[start:].lstrip() if last >= 0 else text, False)
+    inner = _without(text, rest[0].end(), rest[1:], len(text))
+    return Split("\n".join(filter(None, (reasoning, inner))), text[start : rest[0].start()].strip(), True)
+
+
+def _is_quoted(text: str, mark: re.Match[str]) -> bool:
+    before, after = text[mark.start() - 1 : mark.start()], text[mark.end() : mark.end() + 1]
+    return bool(before and after) and before in _QUOTES and after in _QUOTES
+
+
+def _is_mention(text: str, mark: re.Match[str]) -> bool:
+    """Whether an opening mark stands in the middle of a sentence, as in "write <think> to begin"."""
+    after = text[mark.end() : mark.end() + 1]
+    return after in (" ", ",", ".", ";", ":", ")") and _IN_SENTENCE.search(text, max(0, mark.start() - 8), mark.start()) is not None
+
+
+def _without(text: str, start: int, marks: list[re.Match[str]], end: int) -> str:
+    """`text` from `start` to `end` without the marks in it."""
+    parts: list[str] = []
+    for mark in marks:
+        parts.append(text[start : mark.start()])
+        start = mark.end()
+    return "".join([*parts, text[start:end]] if start <= end else parts).strip()
 
 
 def cut_at_stop(text: str, stops: tuple[str, ...]) -> tuple[str, bool]:

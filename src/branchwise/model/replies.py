@@ -145,11 +145,10 @@ def _logprobs(value: object) -> tuple[dict[str, float], ...] | None:
     tokens, chosen = value.get("tokens"), value.get("token_logprobs")
     if not isinstance(tokens, Sequence) or not isinstance(chosen, Sequence) or not tokens:
         return None
-    tops = value.get("top_logprobs") or [{}] * len(tokens)
-    return tuple(
-        {str(k): float(v) for k, v in {**(top or {}), token: logprob}.items() if isinstance(v, int | float)}
-        for token, logprob, top in zip(tokens, chosen, tops, strict=False)
-    )
+    tops = value.get("top_logprobs")
+    tops = tops if isinstance(tops, Sequence) and tops else [None] * len(tokens)
+    pairs = ([*(top.items() if isinstance(top, Mapping) else ()), (token, own)] for token, own, top in zip(tokens, chosen, tops, strict=False))
+    return tuple({str(k): float(v) for k, v in each if isinstance(v, int | float)} for each in pairs)
 
 
 def _alternatives(token: Json) -> dict[str, float]:

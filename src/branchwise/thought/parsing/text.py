@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from typing import NamedTuple
+
+from branchwise.model.reasoning import Split, split_reasoning
 
 __all__ = ["Split", "fold", "inline", "sentences", "split_reasoning", "strip_reasoning"]
 
-_TAG = re.compile(r"<(/?)(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-_QUOTES = "`'\"“”‘’「」"
 _BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*\n]+(?:\*[^*\n]+)*)\*\*(?![\w*])")
 _UNDER = re.compile(r"(?<!\S)__(?=[^\s_])([^_\n]+(?:_[^_\n]+)*)__(?=[\s.,;:!?)]|$)")
 _WRAPS = (("`", "`"), ('"', '"'), ("“", "”"), ("「", "」"))
@@ -17,40 +16,9 @@ _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 _FOLDED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "−": "-", "–": "-", "—": "-", "*": None, "`": None, "\r": "\n"})
 
 
-class Split(NamedTuple):
-    """A reply taken apart. `truncated` says that it ended inside the reasoning, so that `content` holds no answer."""
-
-    reasoning: str
-    content: str
-    truncated: bool
-
-
-def split_reasoning(text: str) -> Split:
-    """Reasoning and content. A closing tag without an opening one makes reasoning of all before it; without tags all is content.
-
-    An opening tag inside a block is part of the reasoning, and a tag in quotation marks is text.
-    """
-    reasoning: list[str] = []
-    content: list[str] = []
-    inside, at = False, 0
-    for tag in _TAG.finditer(text):
-        before, after = text[tag.start() - 1 : tag.start()], text[tag.end() : tag.end() + 1]
-        closing = bool(tag[1])
-        if (before and before in _QUOTES and after and after in _QUOTES) or (inside and not closing):
-            continue
-        if closing and not inside:
-            reasoning += [*content, text[at : tag.start()]]
-            content = []
-        else:
-            (reasoning if inside else content).append(text[at : tag.start()])
-        inside, at = not closing, tag.end()
-    (reasoning if inside else content).append(text[at:])
-    return Split("".join(reasoning).strip(), "".join(content).strip(), inside)
-
-
 def strip_reasoning(text: str) -> str:
     """The content of a reply, without reasoning; empty where the reply was cut off inside it."""
-    return split_reasoning(text).content
+    return split_reasoning(text).content.strip()
 
 
 def fold(text: str) -> str:
