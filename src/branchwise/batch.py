@@ -28,7 +28,7 @@ from branchwise.rows import Rows, short
 from branchwise.solve import Stop, solve
 from branchwise.trace import Call, Event, read_trace
 
-__all__ = ["BatchItem", "Summary", "outcome", "solve_many", "trace_name"]
+__all__ = ["BatchItem", "Summary", "outcome", "solve_many", "solve_on", "told", "trace_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +166,32 @@ async def _all(jobs: Iterable[Any]) -> None:
         raise
 
 
+async def solve_on(
+    problem: Problem, method: Method, model: LanguageModel, path: Path | None, what: str, notice: Callable[[str], None], **settings: Any
+) -> Result:
+    """`solve` with a trace at `path`, gone on with where it is there. One that cannot be gone on with is set aside, and `what` begins anew."""
+    began: list[Event] = []
+    listener: Callable[[Event], None] = settings.pop("on_event", None) or (lambda event: None)
+
+    def on_event(event: Event) -> None:
+        if not began:
+            began.append(event)
+        listener(event)
+
+    settings["on_event"] = on_event
+    if path is not None and path.exists():  # noqa: ASYNC240
+        try:
+            next(read_trace(path))
+            return await solve(problem, method, model, resume=path, **settings)
+        except TraceError as error:
+            if began:
+                raise
+            aside = path.with_suffix(".old")
+            os.replace(path, aside)
+            notice(f"{what}: its trace cannot be gone on with ({error}); it is kept as {aside}, and the {what.split()[0]} begins anew")
+    return await solve(problem, method, model, trace=path, **settings)
+
+
 @dataclass(slots=True)
 class _Batch:
     method: Method
@@ -185,7 +211,7 @@ class _Batch:
         try:
             result = await self._solve(item, path)
         except Exception as error:
-            row = self._row(item, path, clock() - began) | {"error": _told(error), "usage": _spent(path).to_json()}
+            row = self._row(item, path, clock() - began) | {"error": told(error), "usage": _spent(path).to_json()}
         else:
             if result.stop_reason == "cancelled":
                 return
@@ -194,22 +220,9 @@ class _Batch:
         self.on_row(row)
 
     async def _solve(self, item: BatchItem, path: Path | None) -> Result:
-        problem = item.make()
         settings = {**self.settings, "stop": self.stop}
         settings["about"] = {**settings.get("about", {}), "item": item.id, "input": item.input}
-        began: list[Event] = []
-        settings["on_event"] = lambda event: None if began else began.append(event)
-        if path is not None and path.exists():  # noqa: ASYNC240
-            try:
-                next(read_trace(path))
-                return await solve(problem, self.method, self.model, resume=path, **settings)
-            except TraceError as error:
-                if began:
-                    raise
-                aside = path.with_suffix(".old")
-                os.replace(path, aside)
-                self.notice(f"item {item.id}: its trace cannot be gone on with ({error}); it is kept as {aside}, and the item begins anew")
-        return await solve(problem, self.method, self.model, trace=path, **settings)
+        return await solve_on(item.make(), self.method, self.model, path, f"item {item.id}", self.notice, **settings)
 
     def _row(self, item: BatchItem, path: Path | None, seconds: float) -> dict[str, Any]:
         """A row as it is for an item that failed before anything came."""
@@ -236,8 +249,8 @@ def _told_result(result: Result) -> dict[str, Any]:
     return {name: data[name] for name in names}
 
 
-def _told(error: Exception) -> str:
-    """The message; for an error that is not ours also its kind and the line that raised it."""
+def told(error: Exception) -> str:
+    """The message of an error; for an error that is not ours also its kind and the line that raised it."""
     if isinstance(error, BranchwiseError):
         return str(error)
     frames = traceback.extract_tb(error.__traceback__)

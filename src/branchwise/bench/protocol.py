@@ -19,7 +19,9 @@ from branchwise.methods import METHODS
 from branchwise.tasks import Item, Task, select
 from branchwise.tasks import task as find_task
 
-__all__ = ["DEFAULT_SHOTS", "Entry", "Protocol", "Reference", "load", "names"]
+__all__ = [
+    "DEFAULT_SHOTS", "Entry", "Protocol", "Reference", "entry_of", "keys", "listed", "load", "names", "number", "reference_of", "text_of", "whole",
+]  # fmt: skip
 
 _TOP = ("name", "title", "source", "task", "data", "items", "temperature", "methods", "judge", "pairs", "published", "notes")
 _ENTRY = ("label", "method", "settings", "samples", "shots", "oracle", "models")
@@ -115,41 +117,42 @@ def _protocol(text: str, where: str) -> Protocol:
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise UsageError(f"{where} is not YAML: {error}") from error
-    top = _keys(data, _TOP, where)
+    top = keys(data, _TOP, where)
     for name in ("name", "title", "task", "items", "methods"):
         if name not in top:
             raise UsageError(f"{where}: needs {name}")
-    task = find_task(_text(top["task"], f"{where}: task"))
-    entries = tuple(_entry(row, task, f"{where}: method {n}") for n, row in enumerate(_list(top["methods"], f"{where}: methods"), 1))
+    task = find_task(text_of(top["task"], f"{where}: task"))
+    entries = tuple(entry_of(row, task, f"{where}: method {n}") for n, row in enumerate(listed(top["methods"], f"{where}: methods"), 1))
     labels = [entry.label for entry in entries]
     if len(set(labels)) < len(labels):
         raise UsageError(f"{where}: two methods have the same label")
-    judge = _keys(top.get("judge", {}), _JUDGE, f"{where}: judge")
-    pairs = tuple(_pair(row, labels, f"{where}: pairs") for row in _list(top.get("pairs", []), f"{where}: pairs"))
-    found = [_reference(row, f"{where}: published {n}") for n, row in enumerate(_list(top.get("published", []), f"{where}: published"), 1)]
+    judge = keys(top.get("judge", {}), _JUDGE, f"{where}: judge")
+    pairs = tuple(_pair(row, labels, f"{where}: pairs") for row in listed(top.get("pairs", []), f"{where}: pairs"))
+    found = [reference_of(row, f"{where}: published {n}") for n, row in enumerate(listed(top.get("published", []), f"{where}: published"), 1)]
     return Protocol(
-        name=_text(top["name"], f"{where}: name"), title=_text(top["title"], f"{where}: title"), task=task.name,
+        name=text_of(top["name"], f"{where}: name"), title=text_of(top["title"], f"{where}: title"), task=task.name,
         items=str(top["items"]).replace(" ", ""), methods=entries, data=str(top.get("data", "")), source=str(top.get("source", "")),
-        temperature=_number(top.get("temperature", 0.7), f"{where}: temperature"), judge=_whole(judge.get("samples", 0), 0, f"{where}: judge"),
-        pairs=pairs, published=tuple(found), notes=tuple(_text(row, f"{where}: notes") for row in _list(top.get("notes", []), f"{where}: notes")),
+        temperature=number(top.get("temperature", 0.7), f"{where}: temperature"), judge=whole(judge.get("samples", 0), 0, f"{where}: judge"),
+        pairs=pairs, published=tuple(found), notes=tuple(text_of(row, f"{where}: notes") for row in listed(top.get("notes", []), f"{where}: notes")),
     )  # fmt: skip
 
 
-def _entry(row: Any, task: Task, where: str) -> Entry:
-    data = _keys(row, _ENTRY, where)
-    method = task.check_method(_text(data.get("method"), f"{where}: method"))
-    settings = dict(_keys(data.get("settings", {}), tuple(METHODS[method].settings), f"{where}, settings"))
-    shots = None if data.get("shots") is None else _whole(data["shots"], 0, f"{where}: shots")
+def entry_of(row: Any, task: Task, where: str) -> Entry:
+    """A method of a bench file, made once to see that it suits `task`. Raises `UsageError` that says `where`."""
+    data = keys(row, _ENTRY, where)
+    method = task.check_method(text_of(data.get("method"), f"{where}: method"))
+    settings = dict(keys(data.get("settings", {}), tuple(METHODS[method].settings), f"{where}, settings"))
+    shots = None if data.get("shots") is None else whole(data["shots"], 0, f"{where}: shots")
     if shots is not None:
         settings |= _shots(task, method, shots, where)
-    oracle = tuple(_text(name, f"{where}: oracle") for name in _list(data.get("oracle", []), f"{where}: oracle"))
+    oracle = tuple(text_of(name, f"{where}: oracle") for name in listed(data.get("oracle", []), f"{where}: oracle"))
     for name in oracle:
         if name not in ORACLES:
             raise UnknownName(f"oracle in {where}", name, ORACLES)
-    models = {role: _text(name, f"{where}: models") for role, name in _keys(data.get("models", {}), _ROLES, f"{where}: models").items()}
+    models = {role: text_of(name, f"{where}: models") for role, name in keys(data.get("models", {}), _ROLES, f"{where}: models").items()}
     entry = Entry(
-        label=_text(data.get("label", method), f"{where}: label"), method=method, settings=settings, shots=shots,
-        samples=_whole(data.get("samples", 1), 1, f"{where}: samples"), oracle=oracle, models=models,
+        label=text_of(data.get("label", method), f"{where}: label"), method=method, settings=settings, shots=shots,
+        samples=whole(data.get("samples", 1), 1, f"{where}: samples"), oracle=oracle, models=models,
     )  # fmt: skip
     entry.make(task)
     return entry
@@ -166,15 +169,16 @@ def _shots(task: Task, method: str, shots: int, where: str) -> dict[str, int]:
     return {"shots": shots}
 
 
-def _reference(row: Any, where: str) -> Reference:
-    data = _keys(row, _REFERENCE, where)
-    texts = {name: _text(data.get(name), f"{where}: {name}") for name in ("label", "model", "measure")}
-    n = None if data.get("n") is None else _whole(data["n"], 1, f"{where}: n")
-    return Reference(**texts, value=_number(data.get("value"), f"{where}: value"), n=n, note=str(data.get("note", "")))
+def reference_of(row: Any, where: str) -> Reference:
+    """A published figure of a bench file. Raises `UsageError` that says `where`."""
+    data = keys(row, _REFERENCE, where)
+    texts = {name: text_of(data.get(name), f"{where}: {name}") for name in ("label", "model", "measure")}
+    n = None if data.get("n") is None else whole(data["n"], 1, f"{where}: n")
+    return Reference(**texts, value=number(data.get("value"), f"{where}: value"), n=n, note=str(data.get("note", "")))
 
 
 def _pair(row: Any, labels: Sequence[str], where: str) -> tuple[str, str]:
-    found = _list(row, where)
+    found = listed(row, where)
     if len(found) != 2:
         raise UsageError(f"{where}: a pair is two labels")
     for label in found:
@@ -183,7 +187,8 @@ def _pair(row: Any, labels: Sequence[str], where: str) -> tuple[str, str]:
     return str(found[0]), str(found[1])
 
 
-def _keys(data: Any, known: Sequence[str], where: str) -> Mapping[str, Any]:
+def keys(data: Any, known: Sequence[str], where: str) -> Mapping[str, Any]:
+    """`data`, if it is an object without unknown keys. Raises `UsageError`."""
     if not isinstance(data, dict):
         raise UsageError(f"{where}: needs keys and values")
     for key in data:
@@ -192,25 +197,29 @@ def _keys(data: Any, known: Sequence[str], where: str) -> Mapping[str, Any]:
     return data
 
 
-def _list(value: Any, where: str) -> list[Any]:
+def listed(value: Any, where: str) -> list[Any]:
+    """`value`, if it is a list. Raises `UsageError`."""
     if not isinstance(value, list):
         raise UsageError(f"{where}: needs a list")
     return value
 
 
-def _text(value: Any, where: str) -> str:
+def text_of(value: Any, where: str) -> str:
+    """`value` without outer blanks, if it is a text with something in it. Raises `UsageError`."""
     if not isinstance(value, str) or not value.strip():
         raise UsageError(f"{where}: needs a text")
     return value.strip()
 
 
-def _whole(value: Any, least: int, where: str) -> int:
+def whole(value: Any, least: int, where: str) -> int:
+    """`value`, if it is a whole number of at least `least`. Raises `UsageError`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
         raise UsageError(f"{where}: needs a whole number of at least {least}, not {value!r}")
     return value
 
 
-def _number(value: Any, where: str) -> float:
+def number(value: Any, where: str) -> float:
+    """`value`, if it is a number. Raises `UsageError`."""
     if not isinstance(value, (int, float)) or isinstance(value, bool):
         raise UsageError(f"{where}: needs a number, not {value!r}")
     return float(value)
