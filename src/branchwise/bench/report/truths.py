@@ -1,0 +1,131 @@
+"""What is true of the states of a task's items, as far as a program can tell. Reads the answer keys: the bench only.
+
+Game of 24: exhaustive search tells what can still be reached. Crosswords: the solution tells. Tasks with a gold: whole answers only.
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+
+from branchwise.bench.crosswords import own_solutions, published_solutions
+from branchwise.bench.funnel import Game24Truth, Truth
+from branchwise.bench.grade import Key
+from branchwise.bench.grading.pool import Worker
+from branchwise.bench.grading.verdicts import Checker, Gold, Unknown, Verdict
+from branchwise.bench.keyring import GRADED, checker_of, key_of
+from branchwise.errors import UsageError
+from branchwise.model.weights import sha256
+from branchwise.problem import Kind, State
+from branchwise.tasks import Task
+from branchwise.tasks import task as find_task
+from branchwise.tasks.crosswords.grid import BLANK, Letters, letters
+
+__all__ = ["AnswerTruth", "CrosswordsTruth", "Truths"]
+
+
+class AnswerTruth:
+    """Right answers of one item by its gold. What a middle step is worth nobody knows."""
+
+    foresees = False
+
+    def __init__(self, task: Task, checker: Checker, gold: Gold, text: str) -> None:
+        self._problem, self._checker, self._gold, self._text = task.problem(text), checker, gold, text
+        self._known: dict[str, bool] = {}
+
+    def right(self, prompt: str, state: State) -> bool:
+        """Whether the state is a whole answer, and equals the gold. Beyond the limits of the checker: no."""
+        if not state or self._problem.status(state).kind not in (Kind.COMPLETE, Kind.SOLVED):
+            return False
+        answer = self._problem.answer(state)
+        if answer is None:
+            return False
+        if answer not in self._known:
+            try:
+                found = self._checker.grade(f"Answer: {answer}", self._gold, self._text).verdict
+                self._known[answer] = found is Verdict.CORRECT
+            except (Unknown, RecursionError, ValueError, ArithmeticError, MemoryError):
+                self._known[answer] = False
+        return self._known[answer]
+
+    def hopeful(self, prompt: str, state: State) -> bool:
+        """Of whole answers only."""
+        return self.right(prompt, state)
+
+
+class CrosswordsTruth:
+    """One puzzle by its solution: a state is hopeful while every letter in it is right."""
+
+    def __init__(self, solution: Letters) -> None:
+        self.solution = solution
+
+    def right(self, prompt: str, state: State) -> bool:
+        """The whole grid, letter by letter."""
+        return bool(state) and letters(state) == self.solution
+
+    def hopeful(self, prompt: str, state: State) -> bool:
+        """No letter has to be taken back."""
+        return all(a in (BLANK, b) for a, b in zip(letters(state), self.solution, strict=True))
+
+
+class Truths:
+    """The truth about items by task and id: `with Truths({"gsm8k": path}) as truths:`. `data` maps a task to the file of its public set."""
+
+    def __init__(self, data: dict[str, Path] | None = None) -> None:
+        self._data = dict(data or {})
+        self._keys: dict[str, tuple[Key, Checker, dict[str, str]] | None] = {}
+        self._solutions: dict[str, Letters] | None = None
+        self._known: dict[tuple[str, str], Truth | None] = {}
+        self._game24 = Game24Truth()
+        self._stack = ExitStack()
+        self.notes: list[str] = []
+        """Why the truth about a task is not known."""
+
+    def __enter__(self) -> Truths:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None) -> None:
+        self._stack.close()
+
+    def digests(self) -> dict[str, str]:
+        """The SHA-256 of each file of answers. Raises `UsageError` for one that cannot be read."""
+        try:
+            return {task: sha256(path) for task, path in sorted(self._data.items())}
+        except OSError as error:
+            raise UsageError(f"cannot read the answer key {error.filename}: {error.strerror}") from error
+
+    def of(self, task: str, item: str) -> Truth | None:
+        """The truth about an item; `None` where no program can tell, or its key is not at hand (then `notes` says why)."""
+        if task == "game24":
+            return self._game24
+        if (task, item) not in self._known:
+            self._known[task, item] = self._find(task, item)
+        return self._known[task, item]
+
+    def _find(self, task: str, item: str) -> Truth | None:
+        if task == "crosswords":
+            if self._solutions is None:
+                self._solutions = published_solutions(self._data[task]) if task in self._data else own_solutions()
+            return CrosswordsTruth(self._solutions[item]) if item in self._solutions else None
+        if task not in GRADED:
+            return None
+        if task not in self._keys:
+            self._keys[task] = self._key(task)
+        found = self._keys[task]
+        if found is None or item not in found[2]:
+            return None
+        key, checker, inputs = found
+        gold = key.golds.get(item)
+        if gold is None or checker.invalid(gold):
+            return None
+        return AnswerTruth(find_task(task), checker, gold, inputs[item])
+
+    def _key(self, task: str) -> tuple[Key, Checker, dict[str, str]] | None:
+        try:
+            key = key_of(find_task(task), self._data.get(task))
+            checker = checker_of(task, self._stack.enter_context(Worker()))
+        except UsageError as error:
+            self.notes.append(f"{task}: no funnel, because the answer key is not at hand ({error})")
+            return None
+        return key, checker, {item.id: item.input for item in key.items}
