@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from branchwise.bench.keyring import GRADED
+from branchwise.bench.keyring import GRADED, JUDGED
 from branchwise.data.sets import DATASETS
 from branchwise.errors import UsageError
 from branchwise.methods import METHODS
@@ -25,6 +25,11 @@ def own(name: str) -> str:
         return "none: give your own"
 
 
+def graded(name: str) -> str:
+    """Who says whether an answer is right."""
+    return "the constraint; marks by a judge" if name in JUDGED else "yes" if name in GRADED else ""
+
+
 def tasks() -> list[str]:
     """A line a task."""
     lines = ["| task | what | default method | own items | public set | graded by a program |", "|---|---|---|---|---|---|"]
@@ -32,7 +37,7 @@ def tasks() -> list[str]:
         entry = DATASETS.get(name)
         public = "" if entry is None else f"{entry.items:,} ({entry.licence})"
         lines.append(
-            f"| `{name}` | {task.summary} | `{task.default_method}` | {own(name)} | {public} | {'yes' if name in GRADED else ''} |"
+            f"| `{name}` | {task.summary} | `{task.default_method}` | {own(name)} | {public} | {graded(name)} |"
         )
     return lines
 

@@ -131,3 +131,64 @@ def test_results_of_solve_and_a_folder_are_graded(program: Program, tmp_path: Pa
         assert (summary["items"], summary["correct"], summary["wrong"], summary["no_answer"]) == (3, 1, 1, 1)
     (tmp_path / "none").mkdir()
     assert program("grade", "--task", "gsm8k", tmp_path / "none").exit_code == 2
+
+
+def test_crosswords_are_scored_by_letters_words_and_games(program: Program, tmp_path: Path) -> None:
+    rows = ["SPARE", "COLON", "ALOUD", "RANGE", "FREED"]
+    path = write(
+        tmp_path / "o.jsonl",
+        {"id": "1", "outputs": ["\n".join(rows), "no idea"]},
+        {"id": "2", "output": "h1. THUMB"},
+        {"id": "3", "answer": "CRIME LEMON INPUT FALSE FLYER"},
+    )
+    data = json.loads(program("grade", "--task", "crosswords", path, "--json").stdout)
+    assert [row["verdict"] for row in data["items"]] == ["correct", "no_answer", "wrong", "correct"]
+    assert data["items"][2]["extracted"] == "THUMB _____ _____ _____ _____"
+    assert data["items"][2]["scores"] == {"letters": 0.2, "words": 0.1, "game": 0.0}
+    summary = data["summary"]
+    assert summary["game"] == summary["mean_at_k"] == pytest.approx(1.5 / 3)
+    assert summary["pass_at_k"] == pytest.approx(2 / 3)
+    assert summary["letters"] == pytest.approx((0.5 + 0.2 + 1) / 3)
+    text = program("grade", "--task", "crosswords", path).stdout
+    assert "letters         56.7 %" in text
+    assert "words           53.3 %" in text
+
+
+def test_the_published_crosswords_log_has_its_published_scores(program: Program, tmp_path: Path) -> None:
+    log = shared("crosswords/infoss_dfs_prune.json")
+    assert program("import", log, "--out", tmp_path / "run").exit_code == 0
+    summary = json.loads(program("grade", "--task", "crosswords", tmp_path / "run", "--data", SHARED, "--json").stdout)["summary"]
+    assert [round(100 * summary[name], 1) for name in ("letters", "words", "game")] == [78.0, 60.0, 20.0]
+
+
+def test_writing_needs_a_judge_and_says_how_it_is_named(program: Program, tmp_path: Path) -> None:
+    ends = ["The bus never came.", "She sang.", "Nobody had a clock.", "That was all."]
+    passage = "\n\n".join(f"It began well. {end}" for end in ends)
+    path = write(
+        tmp_path / "o.jsonl",
+        {"id": "a", "output": passage, "gold": ends},
+        {"id": "b", "output": "One paragraph.", "gold": "\n".join(ends)},
+        {"id": "c", "output": "", "gold": ends},
+        {"id": "d", "output": passage, "gold": "One sentence."},
+    )
+    refused = program("grade", "--task", "writing", path)
+    assert refused.exit_code == 2
+    assert "--judge MODEL" in refused.stderr
+    assert program("grade", "--task", "gsm8k", path, "--judge", "local").exit_code == 2
+    data = json.loads(program("grade", "--task", "writing", path, "--judge", "none", "--json").stdout)
+    assert [row["verdict"] for row in data["items"]] == ["correct", "wrong", "no_answer", "invalid_gold"]
+    assert data["summary"]["constraint"] == pytest.approx(1 / 3)
+    assert "judge" not in data["summary"]
+    marks = ["Thus the coherency score is 7", "Thus the coherency score is 9", "I cannot say", "Thus the coherency score is 8", "8/10"]
+    rules = ({"role": "judge", "contains": ["It began well."], "replies": marks}, {"contains": [], "replies": ["2/10"]})
+    script = write(tmp_path / "judge.jsonl", *rules)
+    data = json.loads(program("grade", "--task", "writing", path, "--judge", f"script:{script}", "--json").stdout)
+    first, second, third, _ = (row.get("scores", {}) for row in data["items"])
+    assert first["marks"] == [7, 9, None, 8, 8]
+    assert (first["coherence"], first["spread"]) == (8, pytest.approx(0.8165, abs=1e-4))
+    assert (second["coherence"], "coherence" in third) == (2, False)
+    assert data["summary"]["coherence"] == 5
+    judge = data["summary"]["judge"]
+    assert (judge["passages"], judge["marks"], judge["unread"], judge["usage"]["calls"]) == (2, 5, 1, 10)
+    text = program("grade", "--task", "writing", path, "--judge", f"script:{script}").stdout
+    assert "coherence         5.00" in text

@@ -27,6 +27,8 @@ class Key:
     source: str = ""
     fields: tuple[str, ...] = ("gold",)
     """The fields of a line that can hold the gold, the first that is there."""
+    inputs: bool = False
+    """The golds are inputs of several lines, and so long by nature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +41,14 @@ class Row:
     extracted: str | None
     gold: str | None
     reason: str = ""
+    scores: Mapping[str, Any] = field(default_factory=dict)
+    """As in `Graded`; and the marks of a judge, where one was asked."""
 
     def to_json(self) -> dict[str, Any]:
         """One object."""
-        names = ("id", "sample", "extracted", "gold", "reason")
-        return {"id": self.id, "verdict": self.verdict.value} | {name: getattr(self, name) for name in names[1:]}
+        names = ("sample", "extracted", "gold", "reason")
+        shown: dict[str, Any] = {"id": self.id, "verdict": self.verdict.value} | {name: getattr(self, name) for name in names}
+        return shown | ({"scores": dict(self.scores)} if self.scores else {})
 
 
 @dataclass(slots=True)
@@ -79,8 +84,21 @@ class Report:
             "mean_at_k": share(sum(map(_right, rows)) / len(rows) for rows in valid),
             "pass_at_k": share(float(any(map(_right, rows))) for rows in valid),
             "majority_at_k": share(float(_majority(rows)) for rows in valid),
+            **_scores(valid),
             "data": self.source,
         }
+
+
+def _scores(groups: Sequence[Sequence[Row]]) -> dict[str, float]:
+    """Every score that is a number: the mean over items of the mean over an item's outputs that have it."""
+    numbers = (int, float)
+    names = {name: None for rows in groups for row in rows for name, value in row.scores.items() if isinstance(value, numbers)}
+    found: dict[str, float] = {}
+    for name in names:
+        values = [[row.scores[name] for row in rows if isinstance(row.scores.get(name), numbers)] for rows in groups]
+        means = [sum(each) / len(each) for each in values if each]
+        found[name] = sum(means) / len(means)
+    return found
 
 
 def _right(row: Row) -> bool:
@@ -174,7 +192,7 @@ class _Grader:
         if name in self.overrides:
             return name, self.overrides[name]
         if own is not None or "gold" in entry:
-            return name, _own_gold(own)
+            return name, _own_gold(own) if not self.key.inputs else _own_input(own)
         found = self.key.golds.get(name)
         if found is None:
             raise LookupError(f"no item with the id {name!r} in {self.key.source or 'the data'}, and no gold in the line")
@@ -213,13 +231,13 @@ class _Grader:
             found = Graded(Verdict.FAILED, None, str(error))
         except (RecursionError, ValueError, ArithmeticError, MemoryError) as error:
             found = Graded(Verdict.FAILED, None, f"{type(error).__name__} while it was graded: {error}")
-        return self.add(Row(name, place, found.verdict, found.extracted, shown, found.reason))
+        return self.add(Row(name, place, found.verdict, found.extracted, shown, found.reason, found.scores))
 
     def add(self, row: Row) -> None:
         self.report.rows.append(row)
 
     def warn_of_long_golds(self) -> None:
-        if self.lengths and min(self.lengths) > LONG_GOLD:
+        if not self.key.inputs and self.lengths and min(self.lengths) > LONG_GOLD:
             self.report.notes.append(f"every gold is longer than {LONG_GOLD} characters: are these solutions, and no answers?")
 
 
@@ -232,3 +250,10 @@ def _own_gold(value: Any) -> Gold | None:
     if isinstance(value, list) and value and all(isinstance(part, (str, int, float)) for part in value):
         return Gold(", ".join(map(str, value)), listing=True)
     return gold_of_text(value) if isinstance(value, str) else None
+
+
+def _own_input(value: Any) -> Gold | None:
+    """An input as the gold of a line: a text, or the list of its lines."""
+    if isinstance(value, list) and value and all(isinstance(part, str) for part in value):
+        return Gold("\n".join(value))
+    return Gold(value) if isinstance(value, str) else None

@@ -6,20 +6,25 @@ itself (the spread) is part of every result, and replies that cannot be read are
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from importlib import resources
 from random import Random
 from statistics import mean, stdev
 
-from branchwise.errors import UsageError
-from branchwise.model.base import LanguageModel, Message, Request
+from branchwise.budget import Usage
+from branchwise.errors import ModelError, UsageError
+from branchwise.model.base import CallId, LanguageModel, Message, Request, fingerprint
+from branchwise.model.layers.limited import Limited
+from branchwise.model.layers.retrying import Retrying
+from branchwise.model.layers.seeded import derive_seed
 from branchwise.thought.parsing import Scale, fold, score, sentences
 from branchwise.thought.prompts import SYSTEM
 
-__all__ = ["SCALE", "Mark", "Preference", "Tally", "Winner", "compare", "judge", "tally"]
+__all__ = ["SCALE", "Mark", "Preference", "Tally", "Winner", "compare", "judge", "judge_all", "tally"]
 
 SCALE = Scale(1, 10)
 """1 not coherent at all, 10 perfectly coherent."""
@@ -38,6 +43,8 @@ class Mark:
     """Marks of one passage on `SCALE`, in the order of the samples; `None` for each that could not be read."""
 
     samples: tuple[float | None, ...]
+    usage: Usage = Usage()
+    """What they cost."""
 
     @property
     def read(self) -> list[float]:
@@ -99,13 +106,32 @@ def _prompt(name: str, **values: str) -> tuple[Message, ...]:
     return Message("system", SYSTEM), Message("user", filled.strip())
 
 
-async def judge(model: LanguageModel, passage: str, *, samples: int = _SAMPLES, temperature: float = 0.7) -> Mark:
+async def judge(model: LanguageModel, passage: str, *, samples: int = _SAMPLES, temperature: float = 0.7, seed: int = 0) -> Mark:
     """`samples` marks of `passage`. Samples that failed count as not read. Raises `ModelError` when the whole call fails."""
     if samples < 1:
         raise UsageError(f"a judge needs at least 1 sample, not {samples}")
-    reply = await model.sample(Request(_prompt("coherence", passage=passage), samples, "judge", temperature, _TOKENS))
+    request = Request(_prompt("coherence", passage=passage), samples, "judge", temperature, _TOKENS)
+    where = CallId("", 0, "judge", fingerprint(request))
+    reply = await model.sample(replace(request, seeds=tuple(derive_seed(seed, where, i) for i in range(samples))))
     marks: list[float | None] = [score(sample.text, SCALE) if sample.usable else None for sample in reply.samples]
-    return Mark((*marks, *[None] * (samples - len(marks))))
+    return Mark((*marks, *[None] * (samples - len(marks))), sum((sample.usage for sample in reply.samples), Usage()))
+
+
+async def judge_all(
+    model: LanguageModel, passages: Sequence[str], *, samples: int = _SAMPLES, seed: int = 0, parallel: int = 8
+) -> list[Mark | ModelError]:
+    """The marks of each passage, in order, or the error that it ended with. At most `parallel` calls at once."""
+    if samples < 1:
+        raise UsageError(f"a judge needs at least 1 sample, not {samples}")
+    patient = Retrying(Limited(model, parallel))
+
+    async def one(passage: str) -> Mark | ModelError:
+        try:
+            return await judge(patient, passage, samples=samples, seed=seed)
+        except ModelError as error:
+            return error
+
+    return list(await asyncio.gather(*map(one, passages)))
 
 
 async def compare(model: LanguageModel, a: str, b: str, *, seed: int, item: str, temperature: float = 0.7) -> Preference:

@@ -4,28 +4,37 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from branchwise.bench.crosswords import own_solutions, published_solutions
 from branchwise.bench.golds import own_golds, published_golds
 from branchwise.bench.grade import Key
 from branchwise.bench.grading.maths import Formulas, Maths
+from branchwise.bench.grading.passages import Grids, Passages
 from branchwise.bench.grading.simple import Hands, Numbers, YesNo
 from branchwise.bench.grading.verdicts import Checker, Gold
 from branchwise.data.sets import DATASETS, data_file
 from branchwise.errors import UsageError
 from branchwise.model.weights import sha256
 from branchwise.tasks.base import Task
+from branchwise.tasks.crosswords.grid import show
 
-__all__ = ["GRADED", "checker_of", "key_of"]
+__all__ = ["GRADED", "JUDGED", "checker_of", "key_of"]
 
-_KINDS = {"gsm8k": "number", "gsm_hard": "number", "svamp": "number", "strategyqa": "yes_no", "game24": "hand"}
-GRADED = ("game24", "gsm8k", "gsm_hard", "svamp", "strategyqa", "math500", "aime24", "amc23", "olympiadbench", "odyssey")
-"""Tasks whose outputs a program can grade."""
+_KINDS = {
+    "gsm8k": "number", "gsm_hard": "number", "svamp": "number", "strategyqa": "yes_no", "game24": "hand", "crosswords": "grid", "writing": "passage",
+}  # fmt: skip
+GRADED = (
+    "game24", "crosswords", "gsm8k", "gsm_hard", "svamp", "strategyqa", "math500", "aime24", "amc23", "olympiadbench", "odyssey", "writing",
+)  # fmt: skip
+"""Tasks whose outputs can be graded; in `writing` a program checks the constraint, and a judge gives the marks."""
+JUDGED = ("writing",)
+"""Tasks whose quality only a judge can tell."""
 
 
 def checker_of(task: str, formulas: Formulas) -> Checker:
     """The checker of a task's answers. Raises `UsageError` for a task without one."""
     if task not in GRADED:
         raise UsageError(f"no program can grade answers of task {task}; it grades {', '.join(GRADED)}")
-    kinds: dict[str, Checker] = {"number": Numbers(), "yes_no": YesNo(), "hand": Hands()}
+    kinds: dict[str, Checker] = {"number": Numbers(), "yes_no": YesNo(), "hand": Hands(), "grid": Grids(), "passage": Passages()}
     return kinds.get(_KINDS.get(task, ""), Maths(formulas))
 
 
@@ -36,6 +45,11 @@ def key_of(task: Task, data: Path | None) -> Key:
         golds = {item.id: Gold(item.input) for item in items}
         golds |= {item.input: Gold(item.input) for item in items}
         return Key(items, golds, _source(task, data), ("gold", "hand", "input", "prompt", "puzzle"))
+    if task.name == "writing":
+        return Key(items, {item.id: Gold(item.input) for item in items}, _source(task, data), ("gold", "input", "prompt"), inputs=True)
+    if task.name == "crosswords":
+        solutions = own_solutions() if data is None else published_solutions(data_file(task.name, data))
+        return Key(items, {name: Gold(" ".join(show(grid).split("\n"))) for name, grid in solutions.items()}, _source(task, data))
     golds = own_golds(task.name) if data is None else published_golds(task.name, data_file(task.name, data))
     return Key(items, golds, _source(task, data))
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 from typing import Protocol
@@ -48,6 +49,8 @@ class Graded:
     verdict: Verdict
     extracted: str | None = None
     reason: str = ""
+    scores: Mapping[str, float] = field(default_factory=dict)
+    """What else was measured, by name, where a verdict is too little: shares in [0, 1]."""
 
 
 class Checker(Protocol):

@@ -25,7 +25,7 @@ PLACES = tuple(CELLS)
 
 _ENTRY = re.compile(r"([hv])\s*([1-5])\s*[.:)\-–—]*\s*(.*)", re.IGNORECASE | re.DOTALL)
 _WORD = re.compile(r"[A-Za-z]+")
-_ROW = re.compile(r"(?:h\s*[1-5]\s*[.:)]|row\s*[1-5]\s*[.:)]|\d\s*[.)])?[\s|]*((?:[A-Za-z_][\s|,]*){5})[.|\s]*", re.IGNORECASE)
+_ROW = re.compile(r"(?:(?:h|row)\s*([1-5])\s*[.:)]|\d\s*[.)])?[\s|]*((?:[A-Za-z_][\s|,]*){5})[.|\s]*", re.IGNORECASE)
 _LINES = 200
 """Lines of a whole answer that are looked at, from its end."""
 
@@ -54,11 +54,19 @@ def _word(text: str) -> str:
 
 
 def read_rows(text: str) -> Letters | None:
-    """The grid of a whole answer: its last five lines of five letters (or blanks) each; `None` where there are fewer."""
-    rows = [match[1] for line in strip_reasoning(text).splitlines()[-_LINES:] if (match := _ROW.fullmatch(inline(line.strip())))]
-    if len(rows) < SIZE:
+    """The grid of a whole answer: its last five lines of five letters (or blanks) each, in the order of their labels where all have one.
+
+    `None` where there are fewer, or where the labels are not those of five rows.
+    """
+    lines = [match for line in strip_reasoning(text).splitlines()[-_LINES:] if (match := _ROW.fullmatch(inline(line.strip())))][-SIZE:]
+    if len(lines) < SIZE:
         return None
-    return tuple(letter.upper() for row in rows[-SIZE:] for letter in re.sub(r"[\s|,]", "", row))
+    labels = [match[1] for match in lines]
+    if all(labels):
+        lines.sort(key=lambda match: match[1])
+        if len({*labels}) < SIZE:
+            return None
+    return tuple(letter.upper() for match in lines for letter in re.sub(r"[\s|,]", "", match[2]))
 
 
 def fill(grid: Letters, place: str, word: str) -> Letters:
