@@ -9,6 +9,7 @@ import yaml
 
 from branchwise.bench.protocol import Protocol, load, names
 from branchwise.errors import UnknownName, UsageError
+from branchwise.model.registry import parse_spec
 from branchwise.tasks import task
 from support.data import shared
 
@@ -60,6 +61,14 @@ def test_the_reference_results_carry_their_model_and_their_number_of_items() -> 
         for row in load(name).published:
             assert row.model
             assert row.n
+
+
+def test_models_are_named_as_the_program_takes_them() -> None:
+    rows = load("game24_models").methods
+    assert [(parse_spec(row.models["generate"]).target, parse_spec(row.models["evaluate"]).target) for row in rows] == [
+        ("gpt-4", "gpt-4"), ("gpt-4", "gpt-3.5-turbo"), ("gpt-3.5-turbo", "gpt-4"), ("gpt-3.5-turbo", "gpt-3.5-turbo"),
+    ]  # fmt: skip
+    assert {row.label for row in rows} == {row.label for row in load("game24_models").published}
 
 
 @pytest.mark.parametrize(

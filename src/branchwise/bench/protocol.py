@@ -48,7 +48,7 @@ class Entry:
     """Examples in the prompt; `None` as the task has them."""
     oracle: tuple[str, ...] = ()
     models: Mapping[str, str] = field(default_factory=dict)
-    """Role to a name that stands for a model, such as `strong` and `weak`; empty: one model for all."""
+    """Role (generate, evaluate, answer) to another model, as `--model` takes it; empty: one model for all."""
 
     def make(self, task: Task) -> Method:
         """The method. Raises `UsageError` for what does not suit the task."""
