@@ -26,6 +26,8 @@ class Traced:
     answer: str | None
     stop_reason: str | None
     about: dict[str, Any]
+    method: str = ""
+    model: str = ""
 
     @property
     def number(self) -> int | None:
@@ -46,8 +48,11 @@ def read_traced(path: Path) -> Traced:
     problem = start.run.get("problem") if start is not None else None
     prompt = problem.get("prompt", "") if isinstance(problem, dict) else ""
     chosen = tree.nodes[end.node] if end is not None and end.node is not None and end.node < len(tree.nodes) else None
-    about = start.about if start is not None else {}
-    return Traced(path, str(prompt), tree, chosen, end.answer if end else None, end.reason if end else None, about)
+    about, run = (start.about, start.run) if start is not None else ({}, {})
+    method = run.get("method")
+    name = str(method.get("name", "")) if isinstance(method, dict) else ""
+    answer, reason = (end.answer, end.reason) if end else (None, None)
+    return Traced(path, str(prompt), tree, chosen, answer, reason, about, name, str(run.get("model", "")))
 
 
 def read_folder(folder: Path) -> Iterator[Traced]:

@@ -1,0 +1,84 @@
+"""The points of the plots: cost against accuracy, and thoughts visited against success (Yao et al. 2023, Fig. 3a). Draws nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from branchwise.bench.report.cells import Cell
+from branchwise.bench.report.statistics import pass_at_k, rounded
+
+__all__ = ["Curve", "Point", "cost_points", "visited_curves"]
+
+MOST_K = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """`low` and `high` bound a 95 % interval where there is one."""
+
+    x: float
+    y: float
+    label: str = ""
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Points of one kind. `oracle` says that they were chosen with the answer key: no method can reach them without it."""
+
+    name: str
+    points: tuple[Point, ...]
+    oracle: bool = False
+    line: bool = True
+
+    def to_json(self) -> dict[str, Any]:
+        """One object."""
+        points = [{"x": rounded(p.x), "y": rounded(p.y), "label": p.label} for p in self.points]
+        return {"name": self.name, "oracle": self.oracle, "points": points}
+
+
+def cost_points(cells: Sequence[Cell]) -> list[Curve]:
+    """A point a method: mean tokens a unit, and the score as chosen with its interval. Cells are of one task and model."""
+    return [
+        Curve(cell.method, (Point(cell.each(cell.usage.tokens), cell.score, cell.method, cell.interval.low, cell.interval.high),), line=False)
+        for cell in cells
+    ]
+
+
+def visited(cell: Cell) -> float:
+    """Thoughts that entered the tree, a unit: generated ones without those that were dropped or merged."""
+    return cell.each(cell.nodes["generated"] - cell.nodes["dropped"] - cell.nodes["merged"])
+
+
+def is_sampled(cell: Cell) -> bool:
+    """Whether each answer is one thought, as with io and cot: then best of k is a curve over k."""
+    if cell.repeated is None:
+        return False
+    answers = sum(n for n, _ in cell.repeated.by_item.values())
+    return 0 < visited(cell) * cell.units <= answers * 1.001
+
+
+def visited_curves(cells: Sequence[Cell]) -> list[Curve]:
+    """Thoughts visited an item against success. Searches: as chosen, and any right state (oracle); io and cot: best of k samples (oracle).
+
+    Cells are of one task and model. A sample of io or cot is one thought visited.
+    """
+    curves = [_best_of_k(cell) for cell in cells if is_sampled(cell)]
+    searches = sorted((cell for cell in cells if not is_sampled(cell) and visited(cell) > 0), key=lambda cell: (visited(cell), cell.method))
+    if searches:
+        chosen = [Point(visited(c), c.score, c.method, c.interval.low, c.interval.high) for c in searches]
+        oracle = [Point(visited(c), c.oracle, c.method, c.oracle_interval.low, c.oracle_interval.high) for c in searches]
+        curves += [Curve("searches, as chosen", tuple(chosen)), Curve("searches, any right state (oracle)", tuple(oracle), oracle=True)]
+    return curves
+
+
+def _best_of_k(cell: Cell) -> Curve:
+    assert cell.repeated is not None
+    counts = [counts for counts in cell.repeated.by_item.values() if counts[0]]
+    most = min(min(n for n, _ in counts), MOST_K)
+    points = [Point(k, fmean(pass_at_k(n, right, k) for n, right in counts), f"k={k}") for k in range(1, most + 1)]
+    return Curve(f"{cell.method}, best of k (oracle)", tuple(points), oracle=True)

@@ -1,0 +1,150 @@
+"""The report as one value: everything that is printed, as JSON, as text or as a page. Reads a run folder; knows no terminal and no markup.
+
+Its bytes depend on the rows and traces only: not on their order, not on the folder's name, not on when a run was interrupted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from branchwise.bench.report.cells import Cell, CellKey, cells, ordered
+from branchwise.bench.report.curves import Curve, cost_points, visited_curves
+from branchwise.bench.report.gather import Gathered, gather
+from branchwise.bench.report.imported import imported, is_imported
+from branchwise.bench.report.pairs import Pair, against
+from branchwise.bench.report.references import Beside, references
+from branchwise.bench.report.spending import Spending, spending
+from branchwise.bench.report.trees import Trees, added
+from branchwise.bench.report.truths import Truths
+from branchwise.bench.report.words import baseline_words, title, trouble
+from branchwise.bench.rows import Row, read_manifest, read_rows
+from branchwise.errors import UsageError
+
+__all__ = ["FORMAT", "Report", "build"]
+
+FORMAT = 1
+_ABOUT = ("settings_hash", "data", "prompts", "versions", "equal", "spec")
+"""What of the manifest goes into a report; not when, and not by which commands: those differ between a run and the same run resumed."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Report:
+    """All of it, in one order."""
+
+    title: str
+    fair: bool
+    """False where equal budgets were promised and not kept."""
+    cells: Sequence[Cell]
+    trees: Mapping[CellKey, Trees]
+    pairs: Sequence[Pair]
+    spending: Sequence[Spending]
+    baseline: Sequence[str]
+    """What the plain baseline does, a paragraph a task and model."""
+    published: Sequence[Beside]
+    notes: Sequence[str]
+    invalid: Sequence[tuple[str, str]]
+    """Task and item whose gold cannot be read: left out of all shares."""
+    failed: Sequence[tuple[str, str, str, str]]
+    """Task, item, method and error of failed units."""
+    about: Mapping[str, Any] = field(default_factory=dict)
+    clock: bool = True
+
+    def families(self) -> list[tuple[str, str, list[Cell]]]:
+        """Task, model and cells, for what is compared with each other."""
+        found: dict[tuple[str, str], list[Cell]] = {}
+        for cell in self.cells:
+            found.setdefault((cell.task, cell.model), []).append(cell)
+        return [(task, model, group) for (task, model), group in found.items()]
+
+    def cost(self) -> dict[str, list[Curve]]:
+        """Cost against accuracy by task and model."""
+        return {f"{task}, {model}": cost_points(group) for task, model, group in self.families()}
+
+    def visited(self) -> dict[str, list[Curve]]:
+        """Thoughts visited against success by task and model."""
+        return {f"{task}, {model}": visited_curves(group) for task, model, group in self.families()}
+
+    def to_json(self) -> dict[str, Any]:
+        """The document of --json."""
+        return {
+            "format": FORMAT, "title": self.title, "fair": self.fair,
+            "cells": [cell.to_json(clock=self.clock) | {"traces": _traces(self.trees.get(cell.key))} for cell in self.cells],
+            "paired": [pair.to_json() for pair in self.pairs], "spending": [one.to_json() for one in self.spending],
+            "baseline": list(self.baseline), "published": [one.to_json() for one in self.published],
+            "curves": {
+                "cost": {name: [curve.to_json() for curve in found] for name, found in self.cost().items()},
+                "visited": {name: [curve.to_json() for curve in found] for name, found in self.visited().items()},
+            },
+            "notes": list(self.notes), "invalid_gold": [list(pair) for pair in self.invalid], "failed": [list(one) for one in self.failed],
+            "run": dict(self.about),
+        }  # fmt: skip
+
+
+def _traces(found: Trees | None) -> dict[str, Any] | None:
+    return None if found is None else found.to_json()
+
+
+def build(
+    folder: Path, *, baseline: str | None = None, data: Mapping[str, Path] | None = None, traces: bool = True, clock: bool = True,
+    notice: Callable[[str], None] = lambda text: None, progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Report:  # fmt: skip
+    """The report on a run folder, or on a folder of traces that `import` or `solve --out` wrote.
+
+    `data` maps tasks to files with their answer keys, where they are not the task's own lists. Without `traces` there is no funnel.
+    Raises `UsageError`.
+    """
+    with Truths(dict(data or {})) as truths:
+        if is_imported(folder):
+            rows, found = imported(folder, truths)
+            return _report(rows, found, {}, baseline, clock, truths.notes)
+        manifest = read_manifest(folder)
+        rows = ordered(read_rows(folder, notice), _methods(manifest))
+        if not rows:
+            raise UsageError(f"{folder} holds no finished unit yet")
+        found = gather(folder, rows, truths, progress) if traces else Gathered()
+        return _report(rows, found, manifest, baseline, clock, truths.notes if traces else [*truths.notes, "traces were not read: no funnel"])
+
+
+def _methods(manifest: Mapping[str, Any]) -> list[str]:
+    """The labels of the grid's methods in their order, as far as the manifest tells."""
+    spec = manifest.get("spec")
+    listed = spec.get("methods", ()) if isinstance(spec, dict) else ()
+    return [str(one.get("label", one.get("method", ""))) if isinstance(one, dict) else str(one) for one in listed]
+
+
+def _report(
+    rows: Sequence[Row], found: Gathered, manifest: Mapping[str, Any], baseline: str | None, clock: bool, told: Sequence[str]
+) -> Report:
+    table = cells(rows)
+    if baseline is not None and not any(cell.method == baseline for cell in table):
+        raise UsageError(f"no method {baseline!r} in this run: {', '.join(sorted({cell.method for cell in table}))}")
+    facts: dict[CellKey, list[Any]] = {}
+    for row in rows:
+        facts.setdefault((row.task, row.method, row.model), []).extend(found.by_unit.get(row.unit, ()))
+    pairs, spent = against(table, baseline), spending(table, manifest.get("equal"))
+    return Report(
+        title=title(table, spent), fair=not any(one.broken for one in spent), cells=table,
+        trees={key: added(parts) for key, parts in facts.items() if parts}, pairs=pairs, spending=spent,
+        baseline=baseline_words(table, pairs), published=references(table), notes=[*_notes(rows, found, manifest), *told, *trouble(table)],
+        invalid=sorted({(row.task, row.item) for row in rows if row.verdict == "invalid_gold"}),
+        failed=[(row.task, row.item, row.method, row.error or "") for row in rows if row.verdict == "failed"],
+        about={name: manifest[name] for name in _ABOUT if name in manifest}, clock=clock,
+    )  # fmt: skip
+
+
+def _notes(rows: Sequence[Row], found: Gathered, manifest: Mapping[str, Any]) -> list[str]:
+    notes = []
+    units = manifest.get("units")
+    if isinstance(units, int) and units > len(rows):
+        notes.append(f"unfinished: {len(rows):,} of {units:,} units have a row; the same command goes on with the others")
+    if found.missing:
+        notes.append(f"{len(found.missing):,} units have no trace in the folder: they are not in the funnel")
+    if found.broken:
+        notes.append(f"{len(found.broken):,} traces cannot be read, for example {found.broken[0]}")
+    reported = Counter((row.model, row.model_reported) for row in rows if row.model_reported and row.model_reported != row.model)
+    notes += [f"model {model} reported itself as {said} in {count:,} units" for (model, said), count in sorted(reported.items())]
+    return notes
