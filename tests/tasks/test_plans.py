@@ -113,13 +113,12 @@ def test_an_empty_problem_is_refused_with_an_example() -> None:
 @pytest.mark.parametrize("name", PLANS)
 @pytest.mark.parametrize("method", ["io", "cot", "cot_sc", "best_of_n"])
 async def test_few_shot_is_the_default_and_zero_shot_can_be_asked_for(name: str, method: str) -> None:
-    marks = "Question:" if kind(name) == "yes_no" else "Problem:"
-    for settings, examples in (({}, 6), ({"shots": 0}, 1)):
-        seen: list[str] = []
+    for settings, examples in (({}, 5), ({"shots": 0}, 0)):
+        seen: list[list[str]] = []
 
-        def reply(request: Request, index: int, seen: list[str] = seen) -> str:
-            seen.append(request.messages[-1].content)
+        def reply(request: Request, index: int, seen: list[list[str]] = seen) -> str:
+            seen.append([message.role for message in request.messages])
             return '{"reason": "x", "score": 1}' if request.role == "evaluate" else "the answer is 31, yes"
 
         await solve(TASKS[name].problem(TEXT[kind(name)]), TASKS[name].method(method, settings), Scripted(reply))
-        assert seen[0].count(marks) == examples
+        assert seen[0] == ["system", "user", *["assistant", "user"] * examples]
