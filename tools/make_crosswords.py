@@ -1,6 +1,6 @@
 """Looks for grids of ten distinct common words for mini crosswords; the clues are written by hand.
 
-python -m pip install english-words wordfreq
+python -m pip install -c constraints.txt '.[words]'
 python tools/make_crosswords.py [COUNT] [SEED]
 
 Words are those of two dictionaries (english-words: web2, gcide) that are common enough (wordfreq: Zipf frequency of at least 2.9). A grid
