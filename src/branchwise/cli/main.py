@@ -22,6 +22,7 @@ from branchwise.cli.page import GroupPage
 from branchwise.cli.places import DATA, HOME, MODELS
 from branchwise.cli.published import published_command
 from branchwise.cli.rescore import fork_command, rescore_command
+from branchwise.cli.serve import serve_command
 from branchwise.cli.show import show_command
 from branchwise.cli.solve import solve_command
 
@@ -78,7 +79,7 @@ def cli() -> None:
 
 _COMMANDS = (
     solve_command, estimate_command, show_command, rescore_command, fork_command, import_command, published_command,
-    grade_command, models_group, cache_group, doctor_command, data_group,
+    grade_command, models_group, cache_group, doctor_command, data_group, serve_command,
 )  # fmt: skip
 for _command in _COMMANDS:
     cli.add_command(_command)
