@@ -1,0 +1,113 @@
+"""What the page lists of each run, from the first and the last line of its trace. Knows no tree."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from branchwise.server.runs import Runs, Trace
+
+__all__ = ["Listing", "summary"]
+
+_BEGIN = b'{"run":'
+_TAIL = 1 << 16
+_SHOWN = 300
+_MOST = 2_000
+"""Runs that are listed; older ones are there for those who know their names."""
+_FRESH = 60.0
+"""Seconds since its last change for which a trace counts as being written, where the system does not tell who holds a lock."""
+
+
+class Listing:
+    """The list of runs. A trace is read again only when it has changed."""
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = runs
+        self._seen: dict[str, tuple[tuple[float, int], dict[str, Any]]] = {}
+
+    def read(self) -> list[dict[str, Any]]:
+        """Newest first: `summary` of each trace, its `id`, and whether it is `live`, can be steered (`steering`), and is `paused`."""
+        locked, seen, lines = _locked(), {}, []
+        for trace in self._runs.listed()[:_MOST]:
+            stamp = (trace.modified, trace.size)
+            old = self._seen.get(trace.id)
+            about = old[1] if old is not None and old[0] == stamp else summary(trace.path)
+            seen[trace.id] = (stamp, about)
+            if about.get("error") != _NO_TRACE or trace.live:
+                lines.append({"id": trace.id, "changed": trace.modified, "bytes": trace.size, **about, **self._state(trace, locked)})
+        self._seen = seen
+        return lines
+
+    def _state(self, trace: Trace, locked: frozenset[int] | None) -> dict[str, bool]:
+        """A run of another process is seen by the lock on its trace."""
+        ours = self._runs.live.get(trace.id)
+        if ours is not None:
+            return {"live": True, "steering": bool(getattr(ours, "steering", False)), "paused": bool(getattr(ours, "paused", False))}
+        live = False
+        with suppress(OSError):
+            live = trace.path.stat().st_ino in locked if locked is not None else time.time() - trace.modified < _FRESH
+        return {"live": live, "steering": False, "paused": False}
+
+
+_NO_TRACE = "not a trace"
+
+
+def summary(trace: Path) -> dict[str, Any]:
+    """Problem, task, method, model, seed; and the end, if there is one: `stop`, `solved`, `answer`, `calls`, `cost_usd`. Never raises."""
+    found: dict[str, Any] = {"prompt": "", "task": "", "method": "", "model": "", "seed": None, "stop": None, "solved": None, "answer": None}
+    try:
+        with open(trace, "rb") as file:
+            first = file.readline()
+            if not first.startswith(_BEGIN):
+                return found | {"error": _NO_TRACE}
+            file.seek(max(0, file.seek(0, 2) - _TAIL))
+            last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
+        found |= _beginning(orjson.loads(first))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        return found | {"error": f"cannot be read: {error}"}
+    with suppress(ValueError, TypeError, AttributeError):
+        found |= _ending(orjson.loads(last))
+    return found
+
+
+def _beginning(event: dict[str, Any]) -> dict[str, Any]:
+    run, about = event["run"], event.get("about") or {}
+    problem, method, settings = run.get("problem"), run.get("method"), about.get("settings")
+    return {
+        "prompt": _short(problem.get("prompt", "") if isinstance(problem, dict) else problem),
+        "task": _short(settings.get("task", "") if isinstance(settings, dict) else ""),
+        "method": _short(method.get("name", "") if isinstance(method, dict) else method),
+        "model": _short(run.get("model", "")),
+        "seed": run.get("seed"),
+    }
+
+
+def _ending(event: dict[str, Any]) -> dict[str, Any]:
+    if event.get("event") != "stopped":
+        return {}
+    usage, answer = event.get("usage") or {}, event.get("answer")
+    return {
+        "stop": _short(event.get("reason", "")), "solved": event.get("solved"), "answer": None if answer is None else _short(answer),
+        "calls": usage.get("calls"), "cost_usd": usage.get("cost_usd"),
+    }  # fmt: skip
+
+
+def _short(text: Any) -> str:
+    return str(text)[:_SHOWN]
+
+
+def _locked() -> frozenset[int] | None:
+    """The inodes that somebody holds a lock on; `None` where the system does not say."""
+    try:
+        lines = Path("/proc/locks").read_text("ascii", "replace").splitlines()
+    except OSError:
+        return None
+    found: set[int] = set()
+    for line in lines:
+        if "FLOCK" in line:
+            found.update(int(part.rpartition(":")[2]) for part in line.split() if part.count(":") == 2)
+    return frozenset(found)

@@ -1,0 +1,291 @@
+// Painting a tree on a canvas: only what is seen, with as much as can be read at the present scale. Knows no events.
+
+import { CARD } from "./layout.js";
+import { KINDS, drawMark, hatch, palette } from "./marks.js";
+import { oneLine, valueText } from "./text.js";
+
+const TEXT = 0.42;
+const SHAPES = 0.2;
+const FONT = 'system-ui, -apple-system, "Segoe UI", Inter, Roboto, "DejaVu Sans", sans-serif';
+
+/** Paints one view. */
+export class Painter {
+  constructor(canvas) {
+    this.canvas = canvas;
+    this.pen = canvas.getContext("2d");
+    this.recolour();
+  }
+
+  recolour() {
+    this.colours = palette();
+    this.hatch = hatch(this.pen, this.colours.faint);
+  }
+
+  /** Paint `scene`: layout, camera {x, y, scale}, selected thought, focus (is the keyboard here?), matches (a set, or null). */
+  paint(scene) {
+    const { pen, canvas } = this;
+    const dpr = Math.max(1, devicePixelRatio);
+    const { x, y, scale } = scene.camera;
+    const wide = canvas.width / dpr / scale;
+    const high = canvas.height / dpr / scale;
+    pen.setTransform(dpr, 0, 0, dpr, 0, 0);
+    pen.fillStyle = this.colours.ground;
+    pen.fillRect(0, 0, canvas.width / dpr, canvas.height / dpr);
+    pen.setTransform(dpr * scale, 0, 0, dpr * scale, -x * scale * dpr, -y * scale * dpr);
+    this.scene = scene;
+    this.box = { left: x, right: x + wide, top: y, bottom: y + high };
+    const step = CARD.width + CARD.across;
+    const first = Math.max(0, Math.floor(x / step) - 1);
+    const last = Math.min(scene.layout.columns.length - 1, Math.floor((x + wide) / step));
+    for (let depth = first; depth <= last; depth += 1) this.edges(depth);
+    if (scale < SHAPES) for (let depth = first; depth <= last; depth += 1) this.specks(depth);
+    else for (let depth = first; depth <= last; depth += 1) this.cards(depth);
+  }
+
+  edges(depth) {
+    const { pen, box, colours } = this;
+    const parents = this.scene.layout.parents[depth] ?? [];
+    const path = [];
+    pen.lineWidth = Math.max(1.2, 0.9 / this.scene.camera.scale);
+    pen.strokeStyle = colours.edge;
+    pen.beginPath();
+    for (let at = this.scene.layout.reaching(depth, box.top); at < parents.length; at += 1) {
+      const parent = parents[at];
+      if (parent.shown[0].y > box.bottom && parent.y > box.bottom) break;
+      this.branch(parent, parent.shown);
+      if (parent.onPath) path.push(parent);
+    }
+    pen.stroke();
+    for (const parent of path) {
+      const child = parent.shown.find((one) => one.onPath);
+      if (!child) continue;
+      pen.strokeStyle = colours.answer;
+      pen.lineWidth = Math.max(3, 2 / this.scene.camera.scale);
+      pen.beginPath();
+      this.branch(parent, [child]);
+      pen.stroke();
+    }
+  }
+
+  branch(parent, shown) {
+    const { pen, box } = this;
+    const from = parent.x + CARD.width;
+    const trunk = from + CARD.across / 2;
+    const y = parent.y + parent.tall / 2;
+    const ends = [shown[0].y + shown[0].tall / 2, shown.at(-1).y + shown.at(-1).tall / 2];
+    pen.moveTo(from, y);
+    pen.lineTo(trunk, y);
+    const top = Math.max(Math.min(y, ends[0]), box.top - 20);
+    const bottom = Math.min(Math.max(y, ends[1]), box.bottom + 20);
+    if (bottom > top) {
+      pen.moveTo(trunk, top);
+      pen.lineTo(trunk, bottom);
+    }
+    let low = 0;
+    for (let high = shown.length; low < high; ) {
+      const middle = (low + high) >> 1;
+      if (shown[middle].y + CARD.height < box.top) low = middle + 1;
+      else high = middle;
+    }
+    for (; low < shown.length && shown[low].y <= box.bottom; low += 1) {
+      const one = shown[low];
+      pen.moveTo(trunk, one.y + one.tall / 2);
+      pen.lineTo(one.x, one.y + one.tall / 2);
+    }
+  }
+
+  dimmed(node) {
+    const { matches } = this.scene;
+    return matches !== null && !matches.has(node);
+  }
+
+  /** Far away: a shape a thought, painted kind by kind. */
+  specks(depth) {
+    const { pen, box, colours } = this;
+    const [column, low, end] = this.scene.layout.within(depth, box.top, box.bottom);
+    const thin = 1.4 / this.scene.camera.scale;
+    const groups = {};
+    for (let at = low; at < end; at += 1) (groups[(this.dimmed(column[at]) ? "~" : "") + column[at].kind] ??= []).push(column[at]);
+    for (const [name, nodes] of Object.entries(groups)) {
+      const kind = name.replace("~", "");
+      pen.globalAlpha = name.startsWith("~") ? 0.25 : 1;
+      pen.fillStyle = pen.strokeStyle = colours[kind];
+      pen.lineWidth = thin;
+      pen.beginPath();
+      for (const { x, y, tall } of nodes) {
+        if (kind === "kept" || kind === "solved") pen.rect(x, y, CARD.width, tall);
+        else if (kind === "dead") {
+          pen.moveTo(x, y);
+          pen.lineTo(x + CARD.width, y + tall);
+          pen.moveTo(x, y + tall);
+          pen.lineTo(x + CARD.width, y);
+        } else if (kind === "merged") {
+          pen.moveTo(x, y + tall / 2);
+          pen.lineTo(x + 60, y);
+          pen.lineTo(x + 120, y + tall / 2);
+          pen.lineTo(x + 60, y + tall);
+          pen.closePath();
+        } else pen.rect(x + thin / 2, y + thin / 2, kind === "pruned" ? CARD.width - thin : CARD.width / 2, tall - thin);
+      }
+      if (kind === "kept" || kind === "solved") pen.fill();
+      else pen.stroke();
+    }
+    pen.globalAlpha = 1;
+    for (let at = low; at < end; at += 1) {
+      const node = column[at];
+      if (node.onPath) this.outline(node, colours.answer, thin * 3);
+      if (node.kind === "solved") this.outline(node, colours.solved, thin * 4);
+      if (this.scene.matches?.has(node)) this.outline(node, colours.match, thin * 3);
+      if (node === this.scene.selected) this.outline(node, colours.accent, thin * 4);
+    }
+  }
+
+  cards(depth) {
+    const [column, low, end] = this.scene.layout.within(depth, this.box.top, this.box.bottom);
+    for (let at = low; at < end; at += 1) {
+      const node = column[at];
+      this.pen.globalAlpha = this.dimmed(node) ? 0.3 : 1;
+      if (node.mergedInto) this.ghost(node);
+      else this.card(node);
+    }
+    this.pen.globalAlpha = 1;
+  }
+
+  card(node) {
+    const { pen, colours } = this;
+    const kind = node.parent ? node.kind : "kept";
+    const lost = kind === "pruned" || kind === "dead";
+    pen.beginPath();
+    pen.roundRect(node.x, node.y, CARD.width, node.tall, 7);
+    pen.fillStyle = colours.card;
+    pen.fill();
+    if (lost) {
+      pen.fillStyle = this.hatch;
+      pen.fill();
+    }
+    pen.setLineDash(KINDS[kind].dash);
+    pen.strokeStyle = node.parent ? colours[kind] : colours.muted;
+    pen.lineWidth = kind === "solved" ? 2.4 : 1.3;
+    pen.stroke();
+    pen.setLineDash([]);
+    if (node.onPath && node.parent) {
+      pen.fillStyle = colours.answer;
+      pen.beginPath();
+      pen.roundRect(node.x, node.y, 5, node.tall, [7, 0, 0, 7]);
+      pen.fill();
+      this.outline(node, colours.answer, 2, 0);
+    }
+    if (node.parent) drawMark(pen, kind, node.x + 19, node.y + 17, colours);
+    this.writing(node, kind, lost);
+    this.bar(node, kind);
+    this.rings(node);
+  }
+
+  writing(node, kind, lost) {
+    const { pen, colours } = this;
+    const scale = this.scene.camera.scale;
+    if (scale < TEXT) return;
+    const value = node.parent ? valueText(node.value) : "";
+    pen.textBaseline = "alphabetic";
+    pen.direction = "ltr";
+    pen.textAlign = "right";
+    pen.font = `600 12px ${FONT}`;
+    pen.fillStyle = value === "?" ? colours.muted : colours.ink;
+    if (node.parent) pen.fillText(value, node.x + CARD.width - 10, node.y + 21);
+    pen.textAlign = "left";
+    pen.font = `12.5px ${FONT}`;
+    pen.fillStyle = lost ? colours.muted : colours.ink;
+    node.lines ??= broken(pen, node.parent ? oneLine(node.text) : node.title || "the problem", CARD.width - (node.parent ? 80 : 24), CARD.width - (node.parent ? 44 : 24));
+    const left = node.x + (node.parent ? 33 : 12);
+    node.lines.forEach((line, at) => pen.fillText(line, left, node.y + 21 + at * 16.5));
+    if (kind === "dead") {
+      const wide = pen.measureText(node.lines[0]).width;
+      pen.fillRect(left, node.y + 16.5, wide, 1);
+    }
+    const notes = [];
+    if (node.arrivals > 1) notes.push(`×${node.arrivals}`);
+    if (node.hidden) notes.push(`+${node.hidden} hidden`);
+    if (notes.length) {
+      pen.textAlign = "right";
+      pen.font = `11px ${FONT}`;
+      pen.fillStyle = colours.muted;
+      pen.fillText(notes.join("  "), node.x + CARD.width - 10, node.y + node.tall - 9);
+    }
+  }
+
+  bar(node, kind) {
+    const { pen, colours } = this;
+    if (!node.parent || node.value === null) return;
+    const left = node.x + 12;
+    const wide = CARD.width - 24;
+    pen.fillStyle = colours.line;
+    pen.fillRect(left, node.y + node.tall - 5, wide, 2.5);
+    pen.fillStyle = colours[kind];
+    pen.fillRect(left, node.y + node.tall - 5, wide * Math.min(1, Math.max(0, node.value)), 2.5);
+  }
+
+  ghost(node) {
+    const { pen, colours } = this;
+    pen.beginPath();
+    pen.roundRect(node.x, node.y, CARD.width * 0.72, node.tall, node.tall / 2);
+    pen.setLineDash(KINDS.merged.dash);
+    pen.strokeStyle = colours.merged;
+    pen.lineWidth = 1.2;
+    pen.stroke();
+    pen.setLineDash([]);
+    drawMark(pen, "merged", node.x + 19, node.y + node.tall / 2, colours);
+    if (this.scene.camera.scale >= TEXT) {
+      pen.textAlign = "left";
+      pen.direction = "ltr";
+      pen.font = `12px ${FONT}`;
+      pen.fillStyle = colours.muted;
+      node.lines ??= [fitting(pen, `same as ${node.mergedInto.label || "the problem"}`, CARD.width * 0.72 - 48)];
+      pen.fillText(node.lines[0], node.x + 34, node.y + 19.5);
+    }
+    this.rings(node);
+  }
+
+  rings(node) {
+    const { matches, selected, current } = this.scene;
+    if (matches?.has(node)) this.outline(node, this.colours.match, node === current ? 4 : 2.5, 3);
+    if (node === selected) this.outline(node, this.colours.accent, this.scene.focus ? 3.5 : 2.5, 4);
+  }
+
+  outline(node, colour, width, gap = 0) {
+    const { pen } = this;
+    pen.strokeStyle = colour;
+    pen.lineWidth = width;
+    pen.beginPath();
+    const wide = node.mergedInto ? CARD.width * 0.72 : CARD.width;
+    pen.roundRect(node.x - gap, node.y - gap, wide + 2 * gap, node.tall + 2 * gap, 7 + gap);
+    pen.stroke();
+  }
+}
+
+/** The whole of a thought's card for people who hear the page. */
+export function spoken(node) {
+  if (!node.parent) return "The problem, where the tree begins";
+  const words = [node.label, KINDS[node.kind].word, node.mergedInto ? `same as ${node.mergedInto.label}` : `value ${valueText(node.value)}`];
+  if (node.onPath) words.push("on the path of the answer");
+  return `${words.join(", ")}: ${oneLine(node.text)}${node.children.length ? `. ${node.children.length === 1 ? "1 child" : `${node.children.length} children`}` : ""}`;
+}
+
+function broken(pen, text, first, second) {
+  const head = fitting(pen, text, first, "");
+  if (head.length >= text.length) return [text];
+  const blank = head.lastIndexOf(" ");
+  const cut = blank > head.length * 0.5 ? blank : head.length;
+  return [text.slice(0, cut), fitting(pen, text.slice(cut).trimStart(), second)];
+}
+
+function fitting(pen, text, width, more = "…") {
+  if (pen.measureText(text).width <= width) return text;
+  let low = 0;
+  let high = text.length;
+  while (low < high) {
+    const middle = (low + high + 1) >> 1;
+    if (pen.measureText(text.slice(0, middle) + more).width <= width) low = middle;
+    else high = middle - 1;
+  }
+  return text.slice(0, low).replace(/[\ud800-\udbff]$/, "") + more;
+}

@@ -1,0 +1,276 @@
+// The tree of a run: a fold over the events of its trace, as branchwise/tree.py does it. Knows no canvas and no server.
+
+import { begin } from "./text.js";
+
+const LABEL_DEPTH = 32;
+const MASK = (1n << 64n) - 1n;
+
+/** One thought in its place. `mergedInto` is set for an arrival that is equal to a thought that was there: it is drawn, but it is no thought of the tree. */
+class Thought {
+  constructor(birth, parent, index, text, status, reason) {
+    Object.assign(this, { birth, parent, index, text, status, statusReason: reason });
+    this.depth = parent ? parent.depth + 1 : 0;
+    this.children = [];
+    this.merged = [];
+    this.dropped = [];
+    this.fate = "undecided";
+    this.fateReason = "";
+    this.confidence = null;
+    this.arrivals = 1;
+    this.count = 0;
+    this.unknown = 0;
+    this.mean = null;
+    this.samples = [];
+    this.reason = "";
+    this.role = "";
+    this.mergedInto = null;
+    this.group = null;
+    this.from = null;
+    this.writtenBy = [];
+    this.onPath = false;
+    this.x = this.y = 0;
+    this.hidden = 0;
+    this.shownLine = null;
+  }
+
+  /** 1 for a proven state, 0 for a dead one, else the mean of the judged values; null while unknown. */
+  get value() {
+    return this.status === "solved" ? 1 : this.status === "dead" ? 0 : this.mean;
+  }
+
+  /** One word: answer, solved, dead, merged, kept, pruned or undecided. */
+  get kind() {
+    if (this.mergedInto) return "merged";
+    return this.status === "solved" || this.status === "dead" ? this.status : this.fate;
+  }
+
+  get path() {
+    const path = [];
+    for (let node = this; node.parent; node = node.parent) path.unshift(node);
+    return path;
+  }
+
+  /** The name by which calls mean this place: "0.2.1", "" for the root, a digest of the path where that would get long. */
+  get label() {
+    if (this.known === undefined) {
+      if (this.depth > LABEL_DEPTH) this.known = "~" + digest(this).toString(16).padStart(16, "0");
+      else this.known = this.depth > 1 ? `${this.parent.label}.${this.index}` : this.parent ? String(this.index) : "";
+    }
+    return this.known;
+  }
+}
+
+function digest(node) {
+  const missing = [];
+  let at = node;
+  for (; at.digest === undefined && at.parent; at = at.parent) missing.push(at);
+  let value = at.digest ?? 0x9e3779b97f4a7c15n;
+  for (const one of missing.reverse()) {
+    const mixed = ((value ^ BigInt(one.index + 1)) * 0xbf58476d1ce4e5b9n) & MASK;
+    value = one.digest = ((mixed ^ (mixed >> 29n)) * 0x94d049bb133111ebn) & MASK;
+  }
+  return value;
+}
+
+/** What a trace has told so far. */
+export class Run {
+  constructor(id) {
+    this.id = id;
+    this.starts = [];
+    this.stops = [];
+    this.calls = new Map();
+    this.byRole = new Map();
+    this.seconds = 0;
+    this.ended = false;
+    this.reset();
+  }
+
+  reset() {
+    this.root = new Thought(0, null, 0, "", "open", "");
+    this.nodes = [this.root];
+    this.merges = [];
+    this.dropped = 0;
+    this.wasted = 0;
+    this.unparsed = 0;
+    this.warnings = [];
+    this.failures = [];
+    this.others = [];
+    this.lastWriters = new Map();
+    this.answer = null;
+    this.ended = false;
+    this.version = (this.version ?? 0) + 1;
+  }
+
+  get started() {
+    return this.starts.at(-1) ?? null;
+  }
+
+  get end() {
+    return this.ended ? this.stops.at(-1) : null;
+  }
+
+  /** Fold events in. Those that do not fit together raise an error that says so. */
+  take(events) {
+    for (const event of events) {
+      try {
+        this.fold(event);
+      } catch (error) {
+        throw new Error(`The events of this trace do not fit together (${error.message}): it was changed, or parts of it are lost.`);
+      }
+    }
+    this.version += 1;
+  }
+
+  fold(event) {
+    switch (event.event) {
+      case "started":
+        this.reset();
+        this.starts.push(event);
+        break;
+      case "call":
+        this.call(event);
+        break;
+      case "expanded":
+        this.expanded(event);
+        break;
+      case "judged":
+        this.judge(event);
+        if (event.error) this.failures.push([0, event.error]);
+        break;
+      case "marked":
+        for (const mark of event.marks) {
+          const node = this.node(mark.node);
+          node.fate = mark.fate === "kept" || mark.fate === "pruned" ? mark.fate : "undecided";
+          node.fateReason = mark.reason ?? "";
+        }
+        break;
+      case "warned":
+        this.warnings.push(event.text);
+        break;
+      case "stopped":
+        this.stopped(event);
+        break;
+      default:
+        this.others.push(event);
+    }
+  }
+
+  node(birth) {
+    const node = this.nodes[birth];
+    if (!node) throw new Error(`there is no thought ${birth}`);
+    return node;
+  }
+
+  call(event) {
+    const place = begin(event.node);
+    if (!this.calls.has(place)) this.calls.set(place, []);
+    this.calls.get(place).push(event);
+    this.seconds += event.seconds ?? 0;
+    const spent = this.byRole.get(event.role) ?? { calls: 0, requests: 0, prompt: 0, cached: 0, completion: 0, cost: 0, estimated: false };
+    for (const { usage } of event.samples ?? []) {
+      if (!usage) continue;
+      spent.calls += usage.calls ?? 0;
+      spent.requests += usage.requests ?? 0;
+      spent.prompt += usage.prompt_tokens ?? 0;
+      spent.cached += usage.cached_prompt_tokens ?? 0;
+      spent.completion += usage.completion_tokens ?? 0;
+      const cost = usage.cost_usd === undefined ? 0 : usage.cost_usd;
+      spent.cost = spent.cost === null || cost === null ? null : spent.cost + Math.round(cost * 1e6);
+      spent.estimated ||= Boolean(usage.estimated);
+    }
+    this.byRole.set(event.role, spent);
+  }
+
+  expanded(event) {
+    const parent = this.node(event.node);
+    const calls = this.calls.get(parent.label) ?? [];
+    const writers = calls.slice(this.lastWriters.get(parent) ?? 0).filter((call) => call.role !== "evaluate");
+    this.lastWriters.set(parent, calls.length);
+    (event.births ?? []).forEach((birth, at) => {
+      const node = new Thought(birth.node, parent, birth.index, birth.thought, birth.status ?? "open", birth.reason ?? "");
+      node.from = [event.at, "births", at, "thought"];
+      node.role = event.role ?? "generate";
+      node.confidence = birth.confidence ?? null;
+      node.writtenBy = writers;
+      if (birth.merged) {
+        node.mergedInto = this.node(birth.node);
+        node.mergedInto.arrivals += 1;
+        parent.merged.push(node);
+        this.merges.push(node);
+      } else {
+        if (birth.node !== this.nodes.length) throw new Error(`thought ${birth.node} comes out of turn`);
+        this.nodes.push(node);
+        parent.children.push(node);
+      }
+    });
+    (event.dropped ?? []).forEach(([text, reason], at) => parent.dropped.push({ text, reason, from: [event.at, "dropped", at, 0] }));
+    this.dropped += (event.dropped ?? []).length;
+    this.wasted += event.wasted ?? 0;
+    if (event.error) this.failures.push([event.node, event.error]);
+    this.judge(event);
+  }
+
+  judge(event) {
+    const judged = event.judgements ?? [];
+    const group = judged.length > 1 ? judged.map((one) => one.node) : null;
+    for (const one of judged) {
+      const node = this.node(one.node);
+      if (one.value === null || one.value === undefined) node.unknown += 1;
+      else {
+        node.count += 1;
+        node.mean = node.mean === null ? one.value : node.mean + (one.value - node.mean) / node.count;
+      }
+      if (one.samples?.length) {
+        node.samples = node.samples.concat(one.samples);
+        this.unparsed += one.samples.filter((sample) => sample === null).length;
+      }
+      if (one.reason) node.reason = one.reason;
+      if (group) node.group = group;
+    }
+  }
+
+  stopped(event) {
+    this.stops.push(event);
+    this.ended = true;
+    for (let node = this.answer; node; node = node.parent) node.onPath = false;
+    this.answer = event.node === null || event.node === undefined ? null : this.nodes[event.node] ?? null;
+    for (let node = this.answer; node; node = node.parent) node.onPath = true;
+  }
+
+  /** Thoughts by what became of them, with the names and rules of `Tree.counts`. */
+  get counts() {
+    const counts = { generated: 0, kept: 0, pruned: 0, merged: this.merges.length, dropped: this.dropped, dead: 0, solved: 0, undecided: 0 };
+    for (const node of this.nodes.slice(1)) {
+      if (node.status === "dead") counts.dead += 1;
+      else if (node.fate === "pruned") counts.pruned += 1;
+      else counts.kept += 1;
+      if (node.status === "solved") counts.solved += 1;
+      if (node.kind === "undecided") counts.undecided += 1;
+    }
+    counts.generated = this.nodes.length - 1 + counts.merged + counts.dropped;
+    return counts;
+  }
+
+  /** All roles together. */
+  get spent() {
+    const total = { calls: 0, requests: 0, prompt: 0, cached: 0, completion: 0, cost: 0, estimated: false };
+    for (const spent of this.byRole.values()) {
+      for (const key of ["calls", "requests", "prompt", "cached", "completion"]) total[key] += spent[key];
+      total.cost = total.cost === null || spent.cost === null ? null : total.cost + spent.cost;
+      total.estimated ||= spent.estimated;
+    }
+    return total;
+  }
+
+  /** The calls that judged a thought: its own, or those of the group that it was compared in. */
+  judging(node) {
+    const own = (this.calls.get(node.label) ?? []).filter((call) => call.role === "evaluate");
+    if (own.length || !node.group || node.status === "dead" || node.status === "solved") return own;
+    return node.group.flatMap((birth) => (this.calls.get(this.nodes[birth]?.label) ?? []).filter((call) => call.role === "evaluate"));
+  }
+
+  /** The calls that went on from a thought. */
+  continuing(node) {
+    return (this.calls.get(node.label) ?? []).filter((call) => call.role !== "evaluate");
+  }
+}
