@@ -15,7 +15,7 @@ from branchwise.bench.report.statistics import Interval, interval, rounded
 from branchwise.bench.rows import COUNTS, VERDICTS, Row
 from branchwise.budget import Usage
 
-__all__ = ["Cell", "CellKey", "Repeated", "cells", "item_order", "ordered", "repeated"]
+__all__ = ["Cell", "CellKey", "Family", "Repeated", "cells", "families", "item_order", "ordered", "repeated"]
 
 CellKey = tuple[str, str, str]
 """Task, method, model."""
@@ -99,6 +99,34 @@ class Cell:
             "stop_reasons": dict(self.stops), "repeats": self.repeats, "model_reported": list(self.reported),
         }  # fmt: skip
         return found | ({"seconds": round(self.seconds, 3), "median_seconds": round(self.median_seconds, 3)} if clock else {})
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Cells of one task that are compared with each other, by the names that they have there."""
+
+    task: str
+    model: str
+    cells: Mapping[str, Cell]
+
+    @property
+    def title(self) -> str:
+        """Task and model."""
+        return f"{self.task}, {self.model}"
+
+
+def families(found: Sequence[Cell]) -> list[Family]:
+    """The methods of one task and model; or, where no model has two methods, the models of a task (a generator × evaluator grid)."""
+    tasks: dict[str, dict[str, list[Cell]]] = {}
+    for cell in found:
+        tasks.setdefault(cell.task, {}).setdefault(cell.model, []).append(cell)
+    made = []
+    for task, models in tasks.items():
+        if len(models) > 1 and all(len(group) == 1 for group in models.values()):
+            made.append(Family(task, "model against model", {f"{c.method}, {c.model}": c for group in models.values() for c in group}))
+        else:
+            made += [Family(task, model, {cell.method: cell for cell in group}) for model, group in models.items()]
+    return made
 
 
 def item_order(row: Row) -> tuple[int, int, str]:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from branchwise.bench.report.cells import Cell
+from branchwise.bench.report.cells import Cell, Family, Repeated
 from branchwise.bench.report.statistics import pass_at_k, rounded
 
 __all__ = ["Curve", "Point", "cost_points", "visited_curves"]
@@ -33,7 +32,6 @@ class Curve:
     name: str
     points: tuple[Point, ...]
     oracle: bool = False
-    line: bool = True
 
     def to_json(self) -> dict[str, Any]:
         """One object."""
@@ -41,11 +39,11 @@ class Curve:
         return {"name": self.name, "oracle": self.oracle, "points": points}
 
 
-def cost_points(cells: Sequence[Cell]) -> list[Curve]:
-    """A point a method: mean tokens a unit, and the score as chosen with its interval. Cells are of one task and model."""
+def cost_points(family: Family) -> list[Curve]:
+    """A point a method: mean tokens a unit, and the score as chosen with its interval."""
     return [
-        Curve(cell.method, (Point(cell.each(cell.usage.tokens), cell.score, cell.method, cell.interval.low, cell.interval.high),), line=False)
-        for cell in cells
+        Curve(name, (Point(cell.each(cell.usage.tokens), cell.score, name, cell.interval.low, cell.interval.high),))
+        for name, cell in family.cells.items()
     ]
 
 
@@ -62,23 +60,22 @@ def is_sampled(cell: Cell) -> bool:
     return 0 < visited(cell) * cell.units <= answers * 1.001
 
 
-def visited_curves(cells: Sequence[Cell]) -> list[Curve]:
+def visited_curves(family: Family) -> list[Curve]:
     """Thoughts visited an item against success. Searches: as chosen, and any right state (oracle); io and cot: best of k samples (oracle).
 
-    Cells are of one task and model. A sample of io or cot is one thought visited.
+    A sample of io or cot is one thought visited.
     """
-    curves = [_best_of_k(cell) for cell in cells if is_sampled(cell)]
-    searches = sorted((cell for cell in cells if not is_sampled(cell) and visited(cell) > 0), key=lambda cell: (visited(cell), cell.method))
+    curves = [_best_of_k(name, cell.repeated) for name, cell in family.cells.items() if cell.repeated is not None and is_sampled(cell)]
+    searches = sorted((visited(cell), name, cell) for name, cell in family.cells.items() if not is_sampled(cell) and visited(cell) > 0)
     if searches:
-        chosen = [Point(visited(c), c.score, c.method, c.interval.low, c.interval.high) for c in searches]
-        oracle = [Point(visited(c), c.oracle, c.method, c.oracle_interval.low, c.oracle_interval.high) for c in searches]
+        chosen = [Point(x, c.score, name, c.interval.low, c.interval.high) for x, name, c in searches]
+        oracle = [Point(x, c.oracle, name, c.oracle_interval.low, c.oracle_interval.high) for x, name, c in searches]
         curves += [Curve("searches, as chosen", tuple(chosen)), Curve("searches, any right state (oracle)", tuple(oracle), oracle=True)]
     return curves
 
 
-def _best_of_k(cell: Cell) -> Curve:
-    assert cell.repeated is not None
-    counts = [counts for counts in cell.repeated.by_item.values() if counts[0]]
+def _best_of_k(name: str, found: Repeated) -> Curve:
+    counts = [counts for counts in found.by_item.values() if counts[0]]
     most = min(min(n for n, _ in counts), MOST_K)
     points = [Point(k, fmean(pass_at_k(n, right, k) for n, right in counts), f"k={k}") for k in range(1, most + 1)]
-    return Curve(f"{cell.method}, best of k (oracle)", tuple(points), oracle=True)
+    return Curve(f"{name}, best of k (oracle)", tuple(points), oracle=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from branchwise.bench.report.cells import Cell, CellKey, cells, ordered
+from branchwise.bench.report.cells import Cell, CellKey, Family, cells, families, ordered
 from branchwise.bench.report.curves import Curve, cost_points, visited_curves
 from branchwise.bench.report.gather import Gathered, gather
 from branchwise.bench.report.imported import imported, is_imported
@@ -53,20 +53,17 @@ class Report:
     about: Mapping[str, Any] = field(default_factory=dict)
     clock: bool = True
 
-    def families(self) -> list[tuple[str, str, list[Cell]]]:
-        """Task, model and cells, for what is compared with each other."""
-        found: dict[tuple[str, str], list[Cell]] = {}
-        for cell in self.cells:
-            found.setdefault((cell.task, cell.model), []).append(cell)
-        return [(task, model, group) for (task, model), group in found.items()]
+    def families(self) -> list[Family]:
+        """What is compared with each other."""
+        return families(self.cells)
 
     def cost(self) -> dict[str, list[Curve]]:
-        """Cost against accuracy by task and model."""
-        return {f"{task}, {model}": cost_points(group) for task, model, group in self.families()}
+        """Cost against accuracy by the title of the family."""
+        return {family.title: cost_points(family) for family in self.families()}
 
     def visited(self) -> dict[str, list[Curve]]:
-        """Thoughts visited against success by task and model."""
-        return {f"{task}, {model}": visited_curves(group) for task, model, group in self.families()}
+        """Thoughts visited against success by the title of the family."""
+        return {family.title: visited_curves(family) for family in self.families()}
 
     def to_json(self) -> dict[str, Any]:
         """The document of --json."""
@@ -89,7 +86,7 @@ def _traces(found: Trees | None) -> dict[str, Any] | None:
 
 
 def build(
-    folder: Path, *, baseline: str | None = None, data: Mapping[str, Path] | None = None, traces: bool = True, clock: bool = True,
+    folder: Path, *, baseline: str | None = None, data: Mapping[str, Path | None] | None = None, traces: bool = True, clock: bool = True,
     notice: Callable[[str], None] = lambda text: None, progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Report:  # fmt: skip
     """The report on a run folder, or on a folder of traces that `import` or `solve --out` wrote.
@@ -97,7 +94,7 @@ def build(
     `data` maps tasks to files with their answer keys, where they are not the task's own lists. Without `traces` there is no funnel.
     Raises `UsageError`.
     """
-    with Truths(dict(data or {})) as truths:
+    with Truths(data) as truths:
         if is_imported(folder):
             rows, found = imported(folder, truths)
             return _report(rows, found, {}, baseline, clock, truths.notes)
@@ -110,10 +107,13 @@ def build(
 
 
 def _methods(manifest: Mapping[str, Any]) -> list[str]:
-    """The labels of the grid's methods in their order, as far as the manifest tells."""
+    """The labels of the grid's methods in their order."""
     spec = manifest.get("spec")
-    listed = spec.get("methods", ()) if isinstance(spec, dict) else ()
-    return [str(one.get("label", one.get("method", ""))) if isinstance(one, dict) else str(one) for one in listed]
+    by_task = spec.get("methods") if isinstance(spec, dict) else None
+    if not isinstance(by_task, dict):
+        return []
+    labels = [str(one.get("label", "")) for entries in by_task.values() for one in entries if isinstance(one, dict)]
+    return list(dict.fromkeys(labels))
 
 
 def _report(
@@ -129,7 +129,7 @@ def _report(
     return Report(
         title=title(table, spent), fair=not any(one.broken for one in spent), cells=table,
         trees={key: added(parts) for key, parts in facts.items() if parts}, pairs=pairs, spending=spent,
-        baseline=baseline_words(table, pairs), published=references(table), notes=[*_notes(rows, found, manifest), *told, *trouble(table)],
+        baseline=baseline_words(table, pairs), published=references(table, manifest), notes=[*_notes(rows, found, manifest), *told, *trouble(table)],
         invalid=sorted({(row.task, row.item) for row in rows if row.verdict == "invalid_gold"}),
         failed=[(row.task, row.item, row.method, row.error or "") for row in rows if row.verdict == "failed"],
         about={name: manifest[name] for name in _ABOUT if name in manifest}, clock=clock,

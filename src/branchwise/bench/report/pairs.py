@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from branchwise.bench.report.cells import Cell
+from branchwise.bench.report.cells import Cell, families
 from branchwise.bench.report.statistics import Interval, holm, paired_interval, paired_test, rounded
 
 __all__ = ["ALPHA", "Pair", "against", "baseline_of", "compared"]
@@ -74,19 +74,16 @@ def baseline_of(methods: Sequence[str], asked: str | None = None) -> str | None:
 
 
 def against(found: Sequence[Cell], asked: str | None = None) -> list[Pair]:
-    """Every method against the baseline of its task and model."""
-    families: dict[tuple[str, str], dict[str, Cell]] = {}
-    for cell in found:
-        families.setdefault((cell.task, cell.model), {})[cell.method] = cell
+    """Every method against the baseline of its family."""
     pairs: list[Pair] = []
-    for (task, model), methods in families.items():
-        base = baseline_of(list(methods), asked)
+    for family in families(found):
+        base = baseline_of(list(family.cells), asked)
         if base is None:
             continue
-        theirs = methods[base].scores
+        theirs = family.cells[base].scores
         tests = [
-            replace(compared(cell.scores, theirs), task=task, model=model, baseline=base, method=name)
-            for name, cell in methods.items()
+            replace(compared(cell.scores, theirs), task=family.task, model=family.model, baseline=base, method=name)
+            for name, cell in family.cells.items()
             if name != base
         ]
         adjusted = holm([pair.p for pair in tests])

@@ -48,7 +48,8 @@ def _style() -> Iterator[None]:
         raise UsageError("plots need matplotlib: pip install 'branchwise[bench]'") from None
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_RC)
+        for name, value in _RC.items():
+            matplotlib.rcParams[name] = value  # type: ignore[index]
         yield
 
 
@@ -104,14 +105,14 @@ def _attributes(match: re.Match[str]) -> str:
 def plots(report: Report) -> list[Plot]:
     """Every plot that a report has something for."""
     found: list[Plot] = []
-    for number, (task, model, cells) in enumerate(report.families(), 1):
-        where = f"{task}, {model}"
-        costs, visits = report.cost()[where], report.visited()[where]
-        if any(point.x for curve in costs for point in curve.points):
-            found.append(_cost(number, where, costs))
-        if visits:
-            found.append(_visited(number, where, visits))
-        trees = [(cell.method, report.trees[cell.key]) for cell in cells if cell.key in report.trees]
+    costs, visits = report.cost(), report.visited()
+    for number, family in enumerate(report.families(), 1):
+        where = family.title
+        if any(point.x for curve in costs[where] for point in curve.points):
+            found.append(_cost(number, where, costs[where]))
+        if visits[where]:
+            found.append(_visited(number, where, visits[where]))
+        trees = [(name, report.trees[cell.key]) for name, cell in family.cells.items() if cell.key in report.trees]
         funnels = [(method, tree.funnel.shares()) for method, tree in trees if tree.funnel is not None]
         failures = [(method, tree.failures) for method, tree in trees if tree.failures is not None]
         calibrations = [(method, tree.calibration) for method, tree in trees if tree.calibration is not None]
@@ -124,7 +125,10 @@ def plots(report: Report) -> list[Plot]:
     return found
 
 
-_FUNNEL = "Share of runs in which a right answer was generated, kept after pruning, among the final states, and chosen. Only the last is known without the key."
+_FUNNEL = (
+    "Share of runs in which a right answer was generated, kept after pruning, among the final states, and chosen. Found with the answer key: "
+    "only what was chosen is an answer of the method."
+)
 
 
 def _look(place: int) -> dict[str, Any]:
@@ -141,8 +145,8 @@ def _cost(number: int, where: str, curves: Sequence[Curve]) -> Plot:
                 axes.errorbar([point.x], [point.y], yerr=error, linestyle="none", capsize=3, label=curve.name, **_look(place))
         _axes(axes, "tokens a unit (prompt and reply)", "as chosen")
         spans = [point.x for curve in curves for point in curve.points if point.x > 0]
-        if spans and max(spans) > 8 * min(spans) and min(spans) > 0:
-            axes.set_xscale("log")
+        if spans and max(spans) > 8 * min(spans):
+            _log(axes)
 
     caption = "Each method at what it spent a unit on the average, with the 95 % interval of its score as chosen."
     return Plot(f"cost-{number}", f"Cost and accuracy: {where}", caption, draw)
@@ -156,7 +160,7 @@ def _visited(number: int, where: str, curves: Sequence[Curve]) -> Plot:
             style = {"linestyle": "--", "markerfacecolor": "none"} if curve.oracle else {"linestyle": "-"}
             axes.plot(x, y, label=curve.name, **style, **(_look(place) | ({"marker": ""} if many else {})))
         if any(point.x > 20 for curve in curves for point in curve.points):
-            axes.set_xscale("log")
+            _log(axes)
         _axes(axes, "thoughts visited an item", "success")
 
     caption = (
@@ -205,7 +209,10 @@ def _calibrated(number: int, where: str, found: Sequence[tuple[str, Calibration]
         axes.set_xlim(-0.03, 1.03)
         _axes(axes, "value given by the evaluator", "share of states that were good")
 
-    caption = "Judged states by their value: how many of them were good (by the oracle). A useful evaluator rises; a calibrated one follows the dotted line."
+    caption = (
+        "Judged states by their value: how many of them were good (by the oracle). A useful evaluator rises; a calibrated one follows the "
+        "dotted line."
+    )
     return Plot(f"calibration-{number}", f"Evaluator against truth: {where}", caption, draw)
 
 
@@ -217,3 +224,13 @@ def _axes(axes: Any, x: str, y: str) -> None:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), fontsize=8)
+
+
+def _log(axes: Any) -> None:
+    """A logarithmic axis with plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,16 +36,27 @@ class Beside:
         }  # fmt: skip
 
 
-def references(cells: Iterable[Cell]) -> list[Beside]:
-    """Every published figure about the tasks of `cells`, in the order of the protocols."""
+def references(cells: Iterable[Cell], manifest: Mapping[str, Any]) -> list[Beside]:
+    """Every published figure about the tasks of `cells`, in the order of the protocols; then those of the run's own bench file."""
     found = list(cells)
     tasks = {cell.task for cell in found}
     protocols = [protocol for protocol in map(load, names()) if protocol.task in tasks]
-    return [
+    known = [
         Beside(protocol.task, protocol.name, protocol.items, reference, tuple(c for c in found if _same(c, protocol, reference)))
         for protocol in protocols
         for reference in protocol.published
     ]
+    seen = {(one.reference.label, one.reference.model, one.reference.measure, one.reference.value) for one in known}
+    own = [one for one in _own(manifest) if (one.label, one.model, one.measure, one.value) not in seen]
+    task = tasks.pop() if len(tasks) == 1 else ""
+    return known + [Beside(task, "this run's file", "", one, tuple(c for c in found if c.method == one.label)) for one in own]
+
+
+def _own(manifest: Mapping[str, Any]) -> list[Reference]:
+    spec = manifest.get("spec")
+    rows = spec.get("published", ()) if isinstance(spec, dict) else ()
+    names = ("label", "model", "measure", "value", "n", "note")
+    return [Reference(**{name: row[name] for name in names if name in row}) for row in rows if isinstance(row, dict)]
 
 
 def _same(cell: Cell, protocol: Protocol, reference: Reference) -> bool:

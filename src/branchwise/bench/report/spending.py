@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from branchwise.bench.report.cells import Cell
+from branchwise.bench.report.cells import Cell, families
 from branchwise.bench.report.statistics import rounded
 
 __all__ = ["TOLERANCE", "Spending", "spending"]
@@ -61,12 +61,9 @@ def spending(found: Sequence[Cell], equal: Mapping[str, Any] | None) -> list[Spe
     """One for each task and model. `equal` is what the manifest of the run says; without it tokens are compared."""
     by = str(equal.get("by", "tokens")) if equal else "tokens"
     tolerance = float(equal.get("tolerance", TOLERANCE)) if equal else TOLERANCE
-    families: dict[tuple[str, str], list[Cell]] = {}
-    for cell in found:
-        families.setdefault((cell.task, cell.model), []).append(cell)
     return [
-        Spending(task, model, by, {cell.method: _spent(cell, by) for cell in group}, tolerance, bool(equal))
-        for (task, model), group in families.items()
+        Spending(family.task, family.model, by, {name: _spent(cell, by) for name, cell in family.cells.items()}, tolerance, bool(equal))
+        for family in families(found)
     ]
 
 

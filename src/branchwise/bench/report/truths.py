@@ -5,6 +5,7 @@ Game of 24: exhaustive search tells what can still be reached. Crosswords: the s
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
@@ -21,8 +22,9 @@ from branchwise.problem import Kind, State
 from branchwise.tasks import Task
 from branchwise.tasks import task as find_task
 from branchwise.tasks.crosswords.grid import BLANK, Letters, letters
+from branchwise.tasks.writing.rules import faults, sentences_of
 
-__all__ = ["AnswerTruth", "CrosswordsTruth", "Truths"]
+__all__ = ["AnswerTruth", "CrosswordsTruth", "PassageTruth", "Truths", "keys_at_hand"]
 
 
 class AnswerTruth:
@@ -69,11 +71,50 @@ class CrosswordsTruth:
         return all(a in (BLANK, b) for a, b in zip(letters(state), self.solution, strict=True))
 
 
-class Truths:
-    """The truth about items by task and id: `with Truths({"gsm8k": path}) as truths:`. `data` maps a task to the file of its public set."""
+class PassageTruth:
+    """Passages that keep the constraint: four paragraphs that end with their sentences. Whether they are coherent no program can say."""
 
-    def __init__(self, data: dict[str, Path] | None = None) -> None:
-        self._data = dict(data or {})
+    foresees = False
+
+    def right(self, prompt: str, state: State) -> bool:
+        """Whether the last thought is such a passage."""
+        return bool(state) and not faults(sentences_of(prompt), state[-1])
+
+    def hopeful(self, prompt: str, state: State) -> bool:
+        """Of passages only."""
+        return self.right(prompt, state)
+
+
+def keys_at_hand(sources: Mapping[str, Mapping[str, str]], path_of: Callable[[str], Path | None]) -> dict[str, Path | None]:
+    """The files with the answer keys of a run, by task. `sources` is what its manifest says; `path_of` finds a task's public set.
+
+    A task of our own list is left out; `None` where the file is not at hand, or is not the one that the run was measured on.
+    """
+    found: dict[str, Path | None] = {}
+    for task, source in sources.items():
+        if task in _KEYLESS or str(source.get("source", "")).startswith("our own list"):
+            continue
+        path = path_of(task)
+        try:
+            found[task] = path if path is not None and sha256(path) == source.get("sha256") else None
+        except OSError:
+            found[task] = None
+    return found
+
+
+_KEYLESS = ("game24", "writing")
+"""Tasks whose rules are all that is needed."""
+
+
+class Truths:
+    """The truth about items by task and id: `with Truths({"gsm8k": path}) as truths:`. `data` maps a task to the file of its public set.
+
+    A task that is not in it is one of our own lists; `None` says that the key is not at hand.
+    """
+
+    def __init__(self, data: Mapping[str, Path | None] | None = None) -> None:
+        self._data = {task: path for task, path in (data or {}).items() if path is not None}
+        self._absent = sorted({task for task, path in (data or {}).items() if path is None})
         self._keys: dict[str, tuple[Key, Checker, dict[str, str]] | None] = {}
         self._solutions: dict[str, Letters] | None = None
         self._known: dict[tuple[str, str], Truth | None] = {}
@@ -81,6 +122,7 @@ class Truths:
         self._stack = ExitStack()
         self.notes: list[str] = []
         """Why the truth about a task is not known."""
+        self.notes += [f"{task}: no funnel, because the file of the run's answer key is not at hand (--data)" for task in self._absent]
 
     def __enter__(self) -> Truths:
         return self
@@ -91,7 +133,7 @@ class Truths:
     def digests(self) -> dict[str, str]:
         """The SHA-256 of each file of answers. Raises `UsageError` for one that cannot be read."""
         try:
-            return {task: sha256(path) for task, path in sorted(self._data.items())}
+            return dict.fromkeys(self._absent, "") | {task: sha256(path) for task, path in sorted(self._data.items())}
         except OSError as error:
             raise UsageError(f"cannot read the answer key {error.filename}: {error.strerror}") from error
 
@@ -104,10 +146,14 @@ class Truths:
         return self._known[task, item]
 
     def _find(self, task: str, item: str) -> Truth | None:
+        if task in self._absent:
+            return None
         if task == "crosswords":
             if self._solutions is None:
                 self._solutions = published_solutions(self._data[task]) if task in self._data else own_solutions()
             return CrosswordsTruth(self._solutions[item]) if item in self._solutions else None
+        if task == "writing":
+            return PassageTruth()
         if task not in GRADED:
             return None
         if task not in self._keys:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from branchwise.bench.report.cells import Cell
+from branchwise.bench.report.cells import Cell, Family, families
 from branchwise.bench.report.pairs import Pair
 from branchwise.bench.report.spending import Spending
 
-__all__ = ["baseline_words", "name", "p_value", "percent", "title", "trouble"]
+__all__ = ["baseline_words", "p_value", "percent", "title", "trouble"]
 
 
 def percent(share: float) -> str:
@@ -19,11 +19,6 @@ def percent(share: float) -> str:
 def p_value(p: float) -> str:
     """Three digits, or `< 0.001`."""
     return f"{p:.3f}" if p >= 0.001 else "< 0.001"
-
-
-def name(task: str, model: str) -> str:
-    """What a family of cells is called."""
-    return f"{task}, {model}"
 
 
 def title(cells: Sequence[Cell], spent: Sequence[Spending]) -> str:
@@ -52,17 +47,17 @@ def _spread(one: Spending) -> str:
 
 def baseline_words(cells: Sequence[Cell], pairs: Sequence[Pair]) -> list[str]:
     """A paragraph a task and model: what the plain baseline reaches, and which methods are better, worse, or not told apart from it."""
-    families: dict[tuple[str, str], list[Pair]] = {}
+    groups: dict[tuple[str, str], list[Pair]] = {}
     for pair in pairs:
-        families.setdefault((pair.task, pair.model), []).append(pair)
-    by_key = {cell.key: cell for cell in cells}
-    return [_paragraph(by_key[task, found[0].baseline, model], found) for (task, model), found in families.items()]
+        groups.setdefault((pair.task, pair.model), []).append(pair)
+    return [_paragraph(family, groups[family.task, family.model]) for family in families(cells) if (family.task, family.model) in groups]
 
 
-def _paragraph(base: Cell, pairs: Sequence[Pair]) -> str:
+def _paragraph(family: Family, pairs: Sequence[Pair]) -> str:
+    base = family.cells[pairs[0].baseline]
     what = "score" if base.graded else "accuracy"
     said = [
-        f"{name(base.task, base.model)}: the plain baseline {base.method} has {what} {percent(base.score)} "
+        f"{family.title}: the plain baseline {pairs[0].baseline} has {what} {percent(base.score)} "
         f"[{percent(base.interval.low)}, {percent(base.interval.high)}] on {base.items} items."
     ]
     better, worse = [p for p in pairs if p.found and p.difference > 0], [p for p in pairs if p.found and p.difference < 0]
