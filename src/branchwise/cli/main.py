@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 import branchwise
+from branchwise.cli.bench import bench_group
 from branchwise.cli.cache import cache_group
 from branchwise.cli.data import data_group
 from branchwise.cli.doctor import doctor_command
@@ -79,7 +80,7 @@ def cli() -> None:
 
 _COMMANDS = (
     solve_command, estimate_command, show_command, rescore_command, fork_command, import_command, published_command,
-    grade_command, models_group, cache_group, doctor_command, data_group, serve_command,
+    grade_command, bench_group, models_group, cache_group, doctor_command, data_group, serve_command,
 )  # fmt: skip
 for _command in _COMMANDS:
     cli.add_command(_command)
