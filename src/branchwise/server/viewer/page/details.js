@@ -17,7 +17,7 @@ export function details(node, page) {
     trail(node, page),
     calls("Written by", node.writtenBy, page),
     calls("Judged by", page.run.judging(node), page),
-    calls("Calls that went on from here", node.mergedInto ? [] : page.run.continuing(node), page),
+    calls("Continued by", node.mergedInto ? [] : page.run.continuing(node), page),
     dropped(node, page),
   );
   return panel;

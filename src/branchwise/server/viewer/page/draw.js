@@ -6,7 +6,7 @@ import { oneLine, valueText } from "./text.js";
 
 const TEXT = 0.42;
 const SHAPES = 0.2;
-const FONT = 'system-ui, -apple-system, "Segoe UI", Inter, Roboto, "DejaVu Sans", sans-serif';
+const FONT = 'Inter, system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif';
 
 /** Paints one view. */
 export class Painter {
@@ -26,27 +26,31 @@ export class Painter {
     const { pen, canvas } = this;
     const dpr = Math.max(1, devicePixelRatio);
     const { x, y, scale } = scene.camera;
-    const wide = canvas.width / dpr / scale;
+    const across = stretch(scale);
+    const far = scale < SHAPES;
+    const wide = canvas.width / dpr / across;
     const high = canvas.height / dpr / scale;
     pen.setTransform(dpr, 0, 0, dpr, 0, 0);
     pen.fillStyle = this.colours.ground;
     pen.fillRect(0, 0, canvas.width / dpr, canvas.height / dpr);
-    pen.setTransform(dpr * scale, 0, 0, dpr * scale, -x * scale * dpr, -y * scale * dpr);
+    if (!far) pen.setTransform(dpr * scale, 0, 0, dpr * scale, -x * scale * dpr, -y * scale * dpr);
     this.scene = scene;
-    this.box = { left: x, right: x + wide, top: y, bottom: y + high };
+    this.px = far ? (place) => (place - x) * across : (place) => place;
+    this.py = far ? (place) => (place - y) * scale : (place) => place;
+    this.thin = far ? 1 : Math.max(1.2, 0.9 / scale);
+    this.box = { top: y, bottom: y + high };
     const step = CARD.width + CARD.across;
     const first = Math.max(0, Math.floor(x / step) - 1);
     const last = Math.min(scene.layout.columns.length - 1, Math.floor((x + wide) / step));
     for (let depth = first; depth <= last; depth += 1) this.edges(depth);
-    if (scale < SHAPES) for (let depth = first; depth <= last; depth += 1) this.specks(depth);
-    else for (let depth = first; depth <= last; depth += 1) this.cards(depth);
+    for (let depth = first; depth <= last; depth += 1) far ? this.specks(depth) : this.cards(depth);
   }
 
   edges(depth) {
     const { pen, box, colours } = this;
     const parents = this.scene.layout.parents[depth] ?? [];
     const path = [];
-    pen.lineWidth = Math.max(1.2, 0.9 / this.scene.camera.scale);
+    pen.lineWidth = this.thin;
     pen.strokeStyle = colours.edge;
     pen.beginPath();
     for (let at = this.scene.layout.reaching(depth, box.top); at < parents.length; at += 1) {
@@ -60,7 +64,7 @@ export class Painter {
       const child = parent.shown.find((one) => one.onPath);
       if (!child) continue;
       pen.strokeStyle = colours.answer;
-      pen.lineWidth = Math.max(3, 2 / this.scene.camera.scale);
+      pen.lineWidth = this.thin * 2.5;
       pen.beginPath();
       this.branch(parent, [child]);
       pen.stroke();
@@ -68,18 +72,18 @@ export class Painter {
   }
 
   branch(parent, shown) {
-    const { pen, box } = this;
+    const { pen, box, px, py } = this;
     const from = parent.x + CARD.width;
-    const trunk = from + CARD.across / 2;
+    const trunk = px(from + CARD.across / 2);
     const y = parent.y + parent.tall / 2;
     const ends = [shown[0].y + shown[0].tall / 2, shown.at(-1).y + shown.at(-1).tall / 2];
-    pen.moveTo(from, y);
-    pen.lineTo(trunk, y);
+    pen.moveTo(px(from), py(y));
+    pen.lineTo(trunk, py(y));
     const top = Math.max(Math.min(y, ends[0]), box.top - 20);
     const bottom = Math.min(Math.max(y, ends[1]), box.bottom + 20);
     if (bottom > top) {
-      pen.moveTo(trunk, top);
-      pen.lineTo(trunk, bottom);
+      pen.moveTo(trunk, py(top));
+      pen.lineTo(trunk, py(bottom));
     }
     let low = 0;
     for (let high = shown.length; low < high; ) {
@@ -89,8 +93,8 @@ export class Painter {
     }
     for (; low < shown.length && shown[low].y <= box.bottom; low += 1) {
       const one = shown[low];
-      pen.moveTo(trunk, one.y + one.tall / 2);
-      pen.lineTo(one.x, one.y + one.tall / 2);
+      pen.moveTo(trunk, py(one.y + one.tall / 2));
+      pen.lineTo(px(one.x), py(one.y + one.tall / 2));
     }
   }
 
@@ -103,41 +107,50 @@ export class Painter {
   specks(depth) {
     const { pen, box, colours } = this;
     const [column, low, end] = this.scene.layout.within(depth, box.top, box.bottom);
-    const thin = 1.4 / this.scene.camera.scale;
     const groups = {};
     for (let at = low; at < end; at += 1) (groups[(this.dimmed(column[at]) ? "~" : "") + column[at].kind] ??= []).push(column[at]);
     for (const [name, nodes] of Object.entries(groups)) {
       const kind = name.replace("~", "");
       pen.globalAlpha = name.startsWith("~") ? 0.25 : 1;
       pen.fillStyle = pen.strokeStyle = colours[kind];
-      pen.lineWidth = thin;
+      pen.lineWidth = 1;
       pen.beginPath();
-      for (const { x, y, tall } of nodes) {
-        if (kind === "kept" || kind === "solved") pen.rect(x, y, CARD.width, tall);
-        else if (kind === "dead") {
-          pen.moveTo(x, y);
-          pen.lineTo(x + CARD.width, y + tall);
-          pen.moveTo(x, y + tall);
-          pen.lineTo(x + CARD.width, y);
-        } else if (kind === "merged") {
-          pen.moveTo(x, y + tall / 2);
-          pen.lineTo(x + 60, y);
-          pen.lineTo(x + 120, y + tall / 2);
-          pen.lineTo(x + 60, y + tall);
-          pen.closePath();
-        } else pen.rect(x + thin / 2, y + thin / 2, kind === "pruned" ? CARD.width - thin : CARD.width / 2, tall - thin);
-      }
+      for (const node of nodes) this.speck(kind, ...this.rect(node));
       if (kind === "kept" || kind === "solved") pen.fill();
       else pen.stroke();
     }
     pen.globalAlpha = 1;
     for (let at = low; at < end; at += 1) {
       const node = column[at];
-      if (node.onPath) this.outline(node, colours.answer, thin * 3);
-      if (node.kind === "solved") this.outline(node, colours.solved, thin * 4);
-      if (this.scene.matches?.has(node)) this.outline(node, colours.match, thin * 3);
-      if (node === this.scene.selected) this.outline(node, colours.accent, thin * 4);
+      if (node.onPath) this.outline(node, colours.answer, 2.5);
+      if (node.kind === "solved") this.outline(node, colours.solved, 3, 1);
+      if (this.scene.matches?.has(node)) this.outline(node, colours.match, 2.5, 1);
+      if (node === this.scene.selected) this.outline(node, colours.accent, 3, 2);
     }
+  }
+
+  rect(node) {
+    const left = this.px(node.x);
+    const top = this.py(node.y);
+    return [left, top, this.px(node.x + CARD.width) - left, this.py(node.y + node.tall) - top];
+  }
+
+  speck(kind, x, y, wide, high) {
+    const { pen } = this;
+    if (kind === "kept" || kind === "solved") pen.rect(x, y, wide, Math.max(high, 0.6));
+    else if (kind === "dead") {
+      pen.moveTo(x, y);
+      pen.lineTo(x + wide, y + high);
+      pen.moveTo(x, y + high);
+      pen.lineTo(x + wide, y);
+    } else if (kind === "merged") {
+      const half = Math.min(wide / 3, high / 2 + 1);
+      pen.moveTo(x, y + high / 2);
+      pen.lineTo(x + half, y);
+      pen.lineTo(x + 2 * half, y + high / 2);
+      pen.lineTo(x + half, y + high);
+      pen.closePath();
+    } else pen.rect(x + 0.5, y + 0.5, kind === "pruned" ? wide - 1 : wide / 2, Math.max(0, high - 1));
   }
 
   cards(depth) {
@@ -175,7 +188,7 @@ export class Painter {
       pen.fill();
       this.outline(node, colours.answer, 2, 0);
     }
-    if (node.parent) drawMark(pen, kind, node.x + 19, node.y + 17, colours);
+    if (node.parent) drawMark(pen, kind, node.x + 19, node.y + 18, colours);
     this.writing(node, kind, lost);
     this.bar(node, kind);
     this.rings(node);
@@ -185,27 +198,29 @@ export class Painter {
     const { pen, colours } = this;
     const scale = this.scene.camera.scale;
     if (scale < TEXT) return;
-    const value = node.parent ? valueText(node.value) : "";
+    const value = !node.parent ? "" : node.value > 0 && node.value < 0.01 ? "<0.01" : valueText(node.value);
+    const size = scale < 0.8 ? 16 : 13.5;
     pen.textBaseline = "alphabetic";
     pen.direction = "ltr";
     pen.textAlign = "right";
-    pen.font = `600 12px ${FONT}`;
+    pen.font = `600 ${size - 0.5}px ${FONT}`;
     pen.fillStyle = value === "?" ? colours.muted : colours.ink;
-    if (node.parent) pen.fillText(value, node.x + CARD.width - 10, node.y + 21);
+    if (node.parent) pen.fillText(value, node.x + CARD.width - 10, node.y + 22);
     pen.textAlign = "left";
-    pen.font = `12.5px ${FONT}`;
+    pen.font = `${node.parent ? "" : "600 "}${size}px ${FONT}`;
     pen.fillStyle = lost ? colours.muted : colours.ink;
-    node.lines ??= broken(pen, node.parent ? oneLine(node.text) : node.title || "the problem", CARD.width - (node.parent ? 80 : 24), CARD.width - (node.parent ? 44 : 24));
+    if (node.lined !== size) node.lines = broken(pen, node.parent ? oneLine(node.text) : node.title || "the problem", CARD.width - (node.parent ? 84 : 24), CARD.width - (node.parent ? 46 : 24));
+    node.lined = size;
     const left = node.x + (node.parent ? 33 : 12);
-    node.lines.forEach((line, at) => pen.fillText(line, left, node.y + 21 + at * 16.5));
+    node.lines.forEach((line, at) => pen.fillText(line, left, node.y + 22 + at * (size + 4)));
     if (kind === "dead") {
       const wide = pen.measureText(node.lines[0]).width;
-      pen.fillRect(left, node.y + 16.5, wide, 1);
+      pen.fillRect(left, node.y + 17.5, wide, 1);
     }
     const notes = [];
     if (node.arrivals > 1) notes.push(`×${node.arrivals}`);
     if (node.hidden) notes.push(`+${node.hidden} hidden`);
-    if (notes.length) {
+    if (notes.length && (scale >= 0.8 || node.lines.length < 2)) {
       pen.textAlign = "right";
       pen.font = `11px ${FONT}`;
       pen.fillStyle = colours.muted;
@@ -253,13 +268,18 @@ export class Painter {
 
   outline(node, colour, width, gap = 0) {
     const { pen } = this;
+    const [x, y, wide, high] = this.rect(node);
     pen.strokeStyle = colour;
     pen.lineWidth = width;
     pen.beginPath();
-    const wide = node.mergedInto ? CARD.width * 0.72 : CARD.width;
-    pen.roundRect(node.x - gap, node.y - gap, wide + 2 * gap, node.tall + 2 * gap, 7 + gap);
+    pen.roundRect(x - gap, y - gap, (node.mergedInto ? 0.72 : 1) * wide + 2 * gap, high + 2 * gap, Math.min(7, high / 2) + gap);
     pen.stroke();
   }
+}
+
+/** Pixels across for a unit of the layout: seen from far away, columns stay wider than a tall tree would leave them. */
+export function stretch(scale) {
+  return scale < SHAPES ? SHAPES * (scale / SHAPES) ** 0.12 : scale;
 }
 
 /** The whole of a thought's card for people who hear the page. */

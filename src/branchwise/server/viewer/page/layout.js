@@ -1,6 +1,6 @@
 // Where each thought stands: the root on the left, a column a depth, children beside their parent. Knows no canvas.
 
-export const CARD = { width: 248, height: 58, across: 46, gap: 10, small: 30 };
+export const CARD = { width: 236, height: 60, across: 40, gap: 9, small: 30 };
 
 /** Places for all thoughts that are not hidden, and indexes over them by column. `hides(kind)` says which kinds of leaves are left out. */
 export class Layout {

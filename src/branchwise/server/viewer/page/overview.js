@@ -28,8 +28,7 @@ export function overview(page) {
   const problem = run.started.run?.problem;
   const prompt = problem && typeof problem === "object" && "prompt" in problem ? problem.prompt : problem;
   return el("div.panel", {},
-    el("h3", {}, "Problem"),
-    prose(prompt, () => whole(page, [run.started.at, "run", "problem", "prompt"]), "thought"),
+    el("section", {}, el("h3", {}, "Problem"), prose(prompt, () => whole(page, [run.started.at, "run", "problem", "prompt"]), "thought")),
     ending(page), pathOf(page), cost(run), counted(run), notes(run), settings(run));
 }
 
@@ -49,7 +48,7 @@ function pathOf(page) {
   if (!path.length) return null;
   const shown = path.slice(0, 30);
   return el("section", {}, el("h3", {}, "Path of the answer"), el("ol.trail", {}, shown.map((node) =>
-    el("li", {}, el("button.step", { type: "button", onclick: () => page.go(node) }, el("bdi", {}, oneLine(node.text, 120)), el("span.muted", {}, ` ${valueText(node.value)}`))))),
+    el("li", { value: node.depth }, el("button.step", { type: "button", onclick: () => page.go(node) }, el("bdi", {}, oneLine(node.text, 120)), el("span.muted", {}, ` ${valueText(node.value)}`))))),
     path.length > 30 ? el("p.muted", {}, `… and ${path.length - 30} more`) : null);
 }
 
@@ -74,7 +73,7 @@ function counted(run) {
   const counts = run.counts;
   const rows = [["kept", counts.kept], ["pruned", counts.pruned], ["dead", counts.dead], ["merged", counts.merged]];
   return el("section", {}, el("h3", {}, `${plural(counts.generated, "thought")} generated`), el("ul.counts", {},
-    rows.map(([kind, number]) => el("li", { title: KINDS[kind].means }, mark(kind), `${count(number)} ${KINDS[kind].word}`)), el("li.muted", {}, `${count(counts.dropped)} dropped`)),
+    rows.map(([kind, number]) => el("li", { title: KINDS[kind].means }, mark(kind), `${count(number)} ${kind === "dead" && number !== 1 ? "dead ends" : KINDS[kind].word}`)), el("li.muted", {}, `${count(counts.dropped)} dropped`)),
     run.unparsed ? el("p.muted", {}, `${plural(run.unparsed, "judgement")} could not be read.`) : null);
 }
 
@@ -91,7 +90,7 @@ function other(event) {
 
 function settings(run) {
   const { run: what, about } = run.started;
-  const rows = [["Method", what.method?.name ?? what.method], ["Model", what.model], ["Seed", what.seed], ["Window", what.window]];
+  const rows = [["Method", what.method?.name ?? what.method], ["Model", what.model], ["Seed", what.seed], ["Window", what.window >= 1 << 30 ? "a whole level" : what.window]];
   rows.push(["Budget", Object.entries(about?.budget ?? {}).map(([name, limit]) => `${name} ${limit}`).join(", ") || "no limit"], ["In parallel", about?.parallel]);
   for (const part of ["generate", "evaluate", "search"]) if (what.method?.[part]) rows.push([part, flat(what.method[part])]);
   if (run.starts.length > 1) rows.push(["Started", `${run.starts.length} times; the tree is that of the last`]);
@@ -99,6 +98,9 @@ function settings(run) {
 }
 
 function flat(part) {
-  if (typeof part !== "object") return part;
-  return Object.entries(part).map(([key, value]) => (key === "is" ? begin(value) : `${key} ${typeof value === "object" && value !== null ? JSON.stringify(value) : value}`)).join(", ");
+  if (part === null || typeof part !== "object") return begin(part) || String(part);
+  if (Array.isArray(part)) return part.map(flat).join(" ");
+  const { is, ...rest } = part;
+  const words = Object.entries(rest).filter(([, value]) => value !== null && value !== false && value !== "" && !(Array.isArray(value) && !value.length)).map(([key, value]) => `${key.replaceAll("_", " ")} ${flat(value)}`).join(", ");
+  return is && is !== "Sampling" ? `${begin(is)}${words ? ` (${words})` : ""}` : words;
 }

@@ -109,19 +109,18 @@ export class Pane {
     const numbers = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, 0]));
     for (const node of this.run.nodes.slice(1)) numbers[node.kind] += 1;
     numbers.merged = this.run.merges.length;
-    this.legend.replaceChildren(...Object.entries(KINDS).map(([kind, { word, means }]) => {
+    this.legend.replaceChildren(...Object.entries(KINDS).filter(([kind]) => numbers[kind] || kind === "kept").map(([kind, { word, means }]) => {
       const shown = !this.hidden.has(kind);
       return el("button", { type: "button", className: shown ? "" : "off", title: `${means} Click to ${shown ? "hide" : "show"} those at the ends of branches.`, ariaPressed: String(shown), disabled: !numbers[kind],
         onclick: () => this.toggle(kind) }, mark(kind), el("span", {}, word), el("b", {}, count(numbers[kind])));
-    }), el("span.key", {}, el("i.bar", { ariaHidden: "true" }), "path of the answer"));
+    }), this.run.answer ? el("span.key", {}, el("i.bar", { ariaHidden: "true" }), "path of the answer") : "");
   }
 
   toggle(kind) {
     if (!this.hidden.delete(kind)) this.hidden.add(kind);
     this.view.show(this.run);
     this.counts();
-    const at = Object.keys(KINDS).indexOf(kind);
-    this.legend.children[at].focus();
+    this.legend.querySelector(`[data-kind="${kind}"]`)?.parentElement.focus();
   }
 
   toolbar() {

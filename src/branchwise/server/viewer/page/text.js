@@ -119,7 +119,7 @@ export function plural(number, noun) {
 /** A value in [0, 1] with two digits, three where they are needed; `?` for unknown. */
 export function valueText(value) {
   if (value === null || value === undefined) return "?";
-  return value === 0 || value === 1 ? String(value) : value < 0.01 || value > 0.99 ? value.toFixed(3) : value.toFixed(2);
+  return value < 0.01 || value > 0.99 ? String(Number(value.toPrecision(value < 0.01 ? 1 : 3))) : value.toFixed(2);
 }
 
 /** Dollars; `unknown` where there was no price. */

@@ -1,12 +1,12 @@
 // A tree in a window that can be moved and scaled, with mouse, touch and keyboard. Tells who asked what thought was chosen.
 
-import { Painter, spoken } from "./draw.js";
+import { Painter, spoken, stretch } from "./draw.js";
 import { CARD, Layout } from "./layout.js";
 import { el } from "./text.js";
 
-const LEAST = 0.02;
+const LEAST = 0.002;
 const MOST = 2.5;
-const READABLE = 0.55;
+const READABLE = 0.6;
 const calm = matchMedia("(prefers-reduced-motion: reduce)");
 
 /** The page's own timer: milliseconds between frames that followed each other while something moved. */
@@ -100,35 +100,40 @@ export class View {
 
   /** All of the tree; while it grows, never smaller than can be read. */
   fit(whole = true) {
-    const margin = 36;
     const { layout } = this;
-    const scale = Math.min((this.wide - 2 * margin) / layout.width, (this.high - 2 * margin) / Math.max(layout.height, CARD.height), 1.15);
-    const use = Math.max(whole ? LEAST : READABLE, scale);
-    const target = { scale: use };
-    const fits = scale >= use;
-    const focus = this.run?.answer ?? this.run?.nodes.at(-1) ?? layout.columns[0][0];
-    const overX = layout.width * use > this.wide;
-    const overY = layout.height * use > this.high;
-    target.x = overX ? (fits ? 0 : Math.min(Math.max(focus.x + CARD.width / 2 - this.wide / use / 2, -margin / use), layout.width + margin / use - this.wide / use)) : (layout.width - this.wide / use) / 2;
-    target.y = overY ? Math.min(Math.max(focus.y + CARD.height / 2 - this.high / use / 2, -margin / use), layout.height + margin / use - this.high / use) : (layout.height - this.high / use) / 2;
-    if (!overX && layout.width * use < this.wide * 0.75) target.x = -margin / use;
+    const [wide, high] = [this.wide - 72, this.high - 72];
+    let scale = Math.min(wide / layout.width, high / Math.max(layout.height, CARD.height), 1.1);
+    if (whole) {
+      scale = Math.min(high / Math.max(layout.height, CARD.height), 1.1);
+      while (stretch(scale) * layout.width > wide && scale > LEAST) scale *= 0.98;
+    }
+    scale = Math.max(whole ? LEAST : READABLE, scale);
+    const focus = this.run?.answer ?? this.run?.nodes.at(-1) ?? this.root;
+    const target = { scale, x: this.side(layout.width, wide / stretch(scale), 36 / stretch(scale), focus.x + CARD.width / 2), y: this.side(layout.height, high / scale, 36 / scale, focus.y + CARD.height / 2) };
+    if (layout.width * stretch(scale) < wide * 0.75) target.x = -36 / stretch(scale);
     if (whole) this.glide(target);
     else Object.assign(this.camera, target);
     this.request();
+  }
+
+  /** Where the window begins so that all of `size` is in the middle of `room`, or else `focus` is as far as possible. */
+  side(size, room, margin, focus) {
+    if (size <= room * 1.001) return (size - room) / 2 - margin;
+    return Math.min(Math.max(focus - room / 2, 0), size - room) - margin;
   }
 
   /** Scale around a point of the window. */
   zoom(factor, x = this.wide / 2, y = this.high / 2) {
     const { camera } = this;
     const scale = Math.min(MOST, Math.max(LEAST, camera.scale * factor));
-    camera.x += x / camera.scale - x / scale;
+    camera.x += x / stretch(camera.scale) - x / stretch(scale);
     camera.y += y / camera.scale - y / scale;
     camera.scale = scale;
     this.moved();
   }
 
   pan(dx, dy) {
-    this.camera.x += dx / this.camera.scale;
+    this.camera.x += dx / stretch(this.camera.scale);
     this.camera.y += dy / this.camera.scale;
     this.moved();
   }
@@ -145,8 +150,9 @@ export class View {
   clamp() {
     const { camera, layout } = this;
     if (!layout) return;
-    const room = { x: (this.wide / camera.scale) * 0.7, y: (this.high / camera.scale) * 0.7 };
-    camera.x = Math.min(Math.max(camera.x, -room.x), layout.width - this.wide / camera.scale + room.x);
+    const wide = this.wide / stretch(camera.scale);
+    const room = { x: wide * 0.7, y: (this.high / camera.scale) * 0.7 };
+    camera.x = Math.min(Math.max(camera.x, -room.x), layout.width - wide + room.x);
     camera.y = Math.min(Math.max(camera.y, -room.y), layout.height - this.high / camera.scale + room.y);
   }
 
@@ -168,7 +174,7 @@ export class View {
   reveal(node) {
     const { camera } = this;
     if (!this.wide || node.x === undefined) return;
-    const scale = Math.max(camera.scale, READABLE * 0.8);
+    const scale = Math.max(camera.scale, READABLE);
     const [wide, high] = [this.wide / scale, this.high / scale];
     const inside = node.x > camera.x && node.x + CARD.width < camera.x + wide && node.y > camera.y && node.y + CARD.height < camera.y + high;
     if (inside && scale === camera.scale) return;
@@ -256,7 +262,7 @@ export class View {
   }
 
   find(x, y) {
-    return this.layout?.at(this.camera.x + x / this.camera.scale, this.camera.y + y / this.camera.scale) ?? null;
+    return this.layout?.at(this.camera.x + x / stretch(this.camera.scale), this.camera.y + y / this.camera.scale) ?? null;
   }
 
   /** The neighbour of the selected thought: parent, child, or the one above or below in its column. */
