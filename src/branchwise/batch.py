@@ -28,7 +28,7 @@ from branchwise.rows import Rows, short
 from branchwise.solve import Stop, solve
 from branchwise.trace import Call, Event, read_trace
 
-__all__ = ["BatchItem", "Summary", "outcome", "solve_many", "solve_on", "told", "trace_name"]
+__all__ = ["BatchItem", "Summary", "outcome", "solve_many", "solve_on", "spent_in", "told", "trace_name"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class _Batch:
         try:
             result = await self._solve(item, path)
         except Exception as error:
-            row = self._row(item, path, clock() - began) | {"error": told(error), "usage": _spent(path).to_json()}
+            row = self._row(item, path, clock() - began) | {"error": told(error), "usage": spent_in(path).to_json()}
         else:
             if result.stop_reason == "cancelled":
                 return
@@ -233,7 +233,7 @@ class _Batch:
         }  # fmt: skip
 
 
-def _spent(path: Path | None) -> Usage:
+def spent_in(path: Path | None) -> Usage:
     """What the replies in a trace cost, as far as it can be read."""
     usage = Usage()
     with suppress(TraceError):

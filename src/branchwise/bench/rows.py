@@ -71,6 +71,10 @@ class Row:
     repeats: int = 1
     overshoot: float | None = None
     """Spent over the amount that each method had, where budgets are equal."""
+    paid: Mapping[str, Any] = field(default_factory=dict)
+    """`usage` with that of repeats that were dropped."""
+    data: str = ""
+    """The first digits of the SHA-256 of the data that the item is from."""
 
     @property
     def spent(self) -> Usage:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from branchwise.cli.bench_report import compare_command, report_command
+from branchwise.cli.bench_run import run_command
 from branchwise.cli.faults import EXITS
 from branchwise.cli.page import GroupPage
 
@@ -29,6 +30,6 @@ def bench_group() -> None:
     """
 
 
-_COMMANDS: tuple[click.Command, ...] = (report_command, compare_command)
+_COMMANDS: tuple[click.Command, ...] = (run_command, report_command, compare_command)
 for _command in _COMMANDS:
     bench_group.add_command(_command)

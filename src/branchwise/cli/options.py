@@ -16,7 +16,7 @@ from branchwise.model.registry import FORMS
 from branchwise.search.pick import PICKS
 from branchwise.tasks import TASKS
 
-__all__ = ["methods_help", "run_options", "solve_options"]
+__all__ = ["budget_options", "methods_help", "run_options", "solve_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -162,6 +162,11 @@ def _budget_options() -> list[Callable[[Any], Any]]:
 def run_options(command: F) -> F:
     """All of them, on a command."""
     return _apply(command, [*_problem_options(), *_method_options(), *_model_options(), *_budget_options()])
+
+
+def budget_options(command: F) -> F:
+    """Those that limit a run."""
+    return _apply(command, _budget_options())
 
 
 def _apply(command: F, options: list[Callable[[Any], Any]]) -> F:

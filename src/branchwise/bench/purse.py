@@ -1,0 +1,190 @@
+"""One budget and one rate for all units of a bench, wherever they run: a request is paid for in advance, at its worst, and settled when it ends.
+
+Knows no model and no cluster. What was promised holds exactly: what is spent and what is held never exceed the limits together.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from branchwise.budget import Budget, Price, Usage
+from branchwise.errors import ModelError, OutOfBudget, UsageError
+from branchwise.model.base import LanguageModel, Reply, Request
+from branchwise.model.layers.metered import request_bound
+
+__all__ = ["Pace", "Purse", "Pursed", "Sum", "Till", "sum_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Sum:
+    """Calls, tokens, and millionths of a dollar."""
+
+    calls: int = 0
+    tokens: int = 0
+    cost: int = 0
+
+    def __add__(self, other: Sum) -> Sum:
+        return Sum(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
+
+    def __sub__(self, other: Sum) -> Sum:
+        return Sum(self.calls - other.calls, self.tokens - other.tokens, self.cost - other.cost)
+
+
+def sum_of(usage: Usage) -> Sum:
+    """What `usage` is; an unknown price counts as nothing, so a limit in dollars needs a known one."""
+    return Sum(usage.calls, usage.tokens, usage.cost or 0)
+
+
+class Pace:
+    """At most `per_minute` in every minute, evenly spaced: the first at once, then each as late as those before it are large."""
+
+    def __init__(self, per_minute: float | None, clock: Callable[[], float]) -> None:
+        self._each = None if per_minute is None else 60.0 / per_minute
+        self._clock, self._next = clock, clock()
+
+    def wait(self) -> float:
+        """Seconds until something may start."""
+        return 0.0 if self._each is None else max(0.0, self._next - self._clock())
+
+    def take(self, size: int) -> None:
+        """Something of this size starts now."""
+        if self._each is not None:
+            self._next = max(self._next, self._clock()) + size * self._each
+
+    def give_back(self, size: int) -> None:
+        """It was smaller by so much."""
+        if self._each is not None:
+            self._next -= size * self._each
+
+
+class Till:
+    """Where requests are paid for. `Purse` is one; under Ray it is another process."""
+
+    async def reserve(self, ticket: str, worst: Sum) -> bool:
+        """Wait until `worst` may be spent; false when it never may be again."""
+        raise NotImplementedError
+
+    async def settle(self, ticket: str, spent: Sum) -> None:
+        """The request of `ticket` is over."""
+        raise NotImplementedError
+
+
+class Purse(Till):
+    """The budget and the rates. `spent` is what earlier sessions have spent of it; first come, first served."""
+
+    def __init__(
+        self, budget: Budget, *, spent: Sum = Sum(), calls_per_minute: float | None = None, tokens_per_minute: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:  # fmt: skip
+        for rate in (calls_per_minute, tokens_per_minute):
+            if rate is not None and not rate > 0:
+                raise UsageError(f"a rate of {rate} a minute allows nothing")
+        self._budget, self.spent = budget, spent
+        self._holds: dict[str, Sum] = {}
+        self._calls, self._tokens = Pace(calls_per_minute, clock), Pace(tokens_per_minute, clock)
+        self._turn, self._changed = asyncio.Lock(), asyncio.Event()
+        self.empty = ""
+        """The limit that ended it: total calls, tokens or cost."""
+
+    @property
+    def held(self) -> Sum:
+        """Set aside for requests that run."""
+        return sum(self._holds.values(), Sum())
+
+    async def reserve(self, ticket: str, worst: Sum) -> bool:
+        """Wait for the rate, and for what others hold and may give back; false when `worst` does not fit into what is left."""
+        async with self._turn:
+            while not self.empty:
+                limit = self._breaks(worst)
+                if limit and not self._holds:
+                    self.empty = limit
+                    break
+                wait = max(self._calls.wait(), self._tokens.wait())
+                if not limit and wait <= 0:
+                    self._holds[ticket] = worst
+                    self._calls.take(worst.calls)
+                    self._tokens.take(worst.tokens)
+                    return True
+                self._changed.clear()
+                try:
+                    await asyncio.wait_for(self._changed.wait(), wait if wait > 0 else None)
+                except TimeoutError:
+                    continue
+        return False
+
+    async def settle(self, ticket: str, spent: Sum) -> None:
+        """Charge what was spent, and give the rest of the hold back. A ticket that is not held is charged all the same."""
+        held = self._holds.pop(ticket, Sum())
+        self.spent += spent
+        self._tokens.give_back(max(0, held.tokens - spent.tokens))
+        self._changed.set()
+
+    async def lost(self, owner: str) -> None:
+        """A worker is gone: what its requests held may have been spent, and counts as spent. Tickets begin with the name of their owner."""
+        for ticket in [ticket for ticket in self._holds if ticket.startswith(f"{owner}/")]:
+            await self.settle(ticket, self._holds[ticket])
+
+    def _breaks(self, worst: Sum) -> str:
+        total, budget = self.spent + self.held + worst, self._budget
+        if budget.calls is not None and total.calls > budget.calls:
+            return "calls"
+        if budget.tokens is not None and total.tokens > budget.tokens:
+            return "tokens"
+        if budget.cost is not None and total.cost > round(budget.cost * 1e6):
+            return "cost"
+        return ""
+
+
+class Pursed:
+    """Every request of `inner` is reserved before it starts and settled when it ends. `on_empty` is told when there is nothing left.
+
+    Raises `OutOfBudget` then. `owner` begins every ticket.
+    """
+
+    def __init__(
+        self, inner: LanguageModel, till: Till, price: Price | Mapping[str, Price | None] | None, on_empty: Callable[[], None], owner: str = ""
+    ) -> None:
+        self._inner, self._till, self._price, self._on_empty, self._owner = inner, till, price, on_empty, owner
+        self._number = 0
+
+    @property
+    def name(self) -> str:
+        """That of `inner`."""
+        return self._inner.name
+
+    @property
+    def identity(self) -> str:
+        """That of `inner`."""
+        return self._inner.identity
+
+    async def sample(self, request: Request) -> Reply:
+        """The reply of `inner`."""
+        if request.free:
+            return await self._inner.sample(request)
+        self._number += 1
+        ticket = f"{self._owner}/{self._number}"
+        bound, price = request_bound(request), self._price_of(request.role)
+        dear = 0 if price is None else price.cost(bound.prompt_tokens, bound.completion_tokens) + bound.calls
+        if not await self._till.reserve(ticket, Sum(bound.calls, bound.tokens, dear if dear > bound.calls else 0)):
+            self._on_empty()
+            raise OutOfBudget("total")
+        spent = Sum(request.n)
+        try:
+            reply = await self._inner.sample(request)
+            usage = sum((sample.usage for sample in reply.samples), Usage())
+            cost = 0 if price is None else price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens)
+            spent = Sum(usage.calls, usage.tokens, cost)
+        except ModelError as error:
+            prompt, completion = error.spent
+            spent = Sum(request.n, prompt + completion, 0 if price is None else price.cost(prompt, completion))
+            raise
+        else:
+            return reply
+        finally:
+            await self._till.settle(ticket, spent)
+
+    def _price_of(self, role: str) -> Price | None:
+        return self._price.get(role) if isinstance(self._price, Mapping) else self._price

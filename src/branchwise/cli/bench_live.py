@@ -1,0 +1,99 @@
+"""What is seen of a running bench: a line a row; on a terminal a bar with rate, spending and time left. Knows no model."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from branchwise.bench.desk import Desk
+from branchwise.bench.purse import Sum
+from branchwise.bench.rows import Row
+from branchwise.cli.text import dollars, error_console, plural, safe_text, seconds, shorten
+
+__all__ = ["Live", "summary"]
+
+_EVERY = 30.0
+"""Seconds between the lines that tell the rate where there is no terminal."""
+
+
+class Live:
+    """Progress of this start. `spent` gives what was paid by all starts so far."""
+
+    def __init__(self, desk: Desk, say: Callable[[str], None], spent: Callable[[], Sum], *, quiet: bool) -> None:
+        self._say, self._spent, self._quiet = say, spent, quiet
+        self._total = len(desk.grid.units)
+        self._before = self._done = self._total - len(desk.todo)
+        self._begin, self._paid = time.monotonic(), spent()
+        self._told = self._begin
+        columns = (
+            TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}", markup=False),
+        )  # fmt: skip
+        self.bar = Progress(*columns, console=error_console())
+        self._task = self.bar.add_task("units", total=self._total, completed=self._done, rate="")
+        if self._done:
+            say(f"{plural(self._done, 'unit')} of {self._total} have a row already")
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds of this start."""
+        return time.monotonic() - self._begin
+
+    def row(self, row: Row) -> None:
+        """Tell of one row."""
+        self._done += 1
+        told = row.error if row.status == "failed" else row.answer or row.stop_reason
+        spent = f"{plural(row.spent.calls, 'call')}, {plural(row.spent.tokens, 'token')}, {seconds(row.seconds)}"
+        where = f"{row.task} {shorten(row.item, 24)} {row.method}"
+        text = f"[{self._done}/{self._total}] {where}: {row.verdict.replace('_', ' ')}, {shorten(told, 80)} ({spent})"
+        if self.bar.live.is_started:
+            self.bar.update(self._task, completed=self._done, rate=self.rate())
+            self.bar.console.print(safe_text(text))
+            return
+        self._say(text)
+        if time.monotonic() - self._told >= _EVERY:
+            self._told = time.monotonic()
+            self._say(f"  {self.rate()}")
+
+    def rate(self) -> str:
+        """`2.1 calls/s, 180 tokens/s, 1.2 M tokens, $0.4, about 3 min 5 s left`."""
+        now, lasted = self._spent(), max(self.elapsed, 1e-9)
+        new = now - self._paid
+        parts = [f"{new.calls / lasted:.1f} calls/s", f"{new.tokens / lasted:,.0f} tokens/s", f"{now.tokens:,} tokens spent"]
+        if now.cost:
+            parts.append(dollars(now.cost / 1e6))
+        fresh = self._done - self._before
+        if fresh and self._done < self._total:
+            parts.append(f"about {seconds(lasted / fresh * (self._total - self._done))} left")
+        return ", ".join(parts)
+
+    def close(self) -> None:
+        """The last line."""
+        if self._done > self._before:
+            self._say(f"{plural(self._done - self._before, 'unit')} in {seconds(self.elapsed)}: {self.rate()}")
+
+
+def summary(desk: Desk) -> dict[str, Any]:
+    """What the folder holds: rows by verdict, and the mean score of each task, method and model. The report says more, with intervals."""
+    cells: dict[tuple[str, str, str], list[Row]] = {}
+    for unit in desk.grid.units:
+        row = desk.done.get(unit.id)
+        if row is not None:
+            cells.setdefault((row.task, row.method, row.model), []).append(row)
+    counts = desk.counts()
+    names = ("correct", "wrong", "no_answer", "invalid_gold", "failed", "missing")
+    return {
+        "units": len(desk.grid.units), "rows": {name: counts[name] for name in names}, "folder": str(desk.folder),
+        "cells": [
+            {
+                "task": task, "method": method, "model": model, "rows": len(rows),
+                "mean_score": sum(row.score for row in rows) / len(rows),
+                "tokens": sum(row.spent.tokens for row in rows) / len(rows),
+                "calls": sum(row.spent.calls for row in rows) / len(rows),
+                "repeats": sum(row.repeats for row in rows) / len(rows),
+            }
+            for (task, method, model), rows in cells.items()
+        ],
+    }  # fmt: skip
