@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from itertools import product
 from random import Random
 from statistics import NormalDist
@@ -22,6 +21,7 @@ from branchwise.bench.report.statistics import (
     sign_flip,
     wilson,
 )  # fmt: skip
+from support.binomial import N, coverage, power, within
 
 
 @pytest.mark.parametrize(("right", "n"), [(0, 1), (0, 50), (1, 50), (25, 50), (49, 50), (50, 50), (620, 1000)])
@@ -98,30 +98,8 @@ def test_pass_at_k_is_the_share_of_all_draws() -> None:
 
 # Planted differences: three methods, 50 items, 200 seeds. What the rates must be is summed exactly, not guessed.
 
-N, SEEDS = 50, 200
+SEEDS = 200
 TRUE = {"plain": 0.40, "same": 0.40, "better": 0.70}
-
-
-def binomial(n: int, p: float) -> Iterator[float]:
-    return (math.comb(n, i) * p**i * (1 - p) ** (n - i) for i in range(n + 1))
-
-
-def within(count: int, n: int, rate: float) -> bool:
-    """Whether a count is one that binomial error explains, all but one time in ten thousand."""
-    return stats.binom.ppf(5e-5, n, rate) <= count <= stats.binom.ppf(1 - 5e-5, n, rate)
-
-
-def coverage(p: float) -> float:
-    return sum(chance for right, chance in enumerate(binomial(N, p)) if wilson(right, N).low <= p <= wilson(right, N).high)
-
-
-def power(a: float, b: float, alpha: float = 0.05) -> float:
-    """The chance that McNemar's exact test finds independent answers with these rates different."""
-    won, lost = a * (1 - b), b * (1 - a)
-    total = 0.0
-    for differing, chance in enumerate(binomial(N, won + lost)):
-        total += chance * sum(c for wins, c in enumerate(binomial(differing, won / (won + lost))) if mcnemar(wins, differing - wins) < alpha)
-    return total
 
 
 def test_intervals_cover_and_the_test_finds_the_planted_difference_only() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from branchwise.bench.protocol import Protocol, Reference, load, names
@@ -40,7 +41,7 @@ def references(cells: Iterable[Cell], manifest: Mapping[str, Any]) -> list[Besid
     """Every published figure about the tasks of `cells`, in the order of the protocols; then those of the run's own bench file."""
     found = list(cells)
     tasks = {cell.task for cell in found}
-    protocols = [protocol for protocol in map(load, names()) if protocol.task in tasks]
+    protocols = [protocol for protocol in _protocols() if protocol.task in tasks]
     known = [
         Beside(protocol.task, protocol.name, protocol.items, reference, tuple(c for c in found if _same(c, protocol, reference)))
         for protocol in protocols
@@ -50,6 +51,11 @@ def references(cells: Iterable[Cell], manifest: Mapping[str, Any]) -> list[Besid
     own = [one for one in _own(manifest) if (one.label, one.model, one.measure, one.value) not in seen]
     task = tasks.pop() if len(tasks) == 1 else ""
     return known + [Beside(task, "this run's file", "", one, tuple(c for c in found if c.method == one.label)) for one in own]
+
+
+@cache
+def _protocols() -> tuple[Protocol, ...]:
+    return tuple(map(load, names()))
 
 
 def _own(manifest: Mapping[str, Any]) -> list[Reference]:
