@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 
+from branchwise.model.prices import Prices
 from support.program import HAND, SCRIPT, Program
 
 TASK = ("--task", "game24")
@@ -24,6 +26,18 @@ def test_a_hosted_model_is_priced_without_a_key_and_an_unknown_one_is_unknown(pr
     unknown = json.loads(program("estimate", HAND, *TASK, "--model", "http://127.0.0.1:9/v1#m", "--json").stdout)
     assert unknown["cost_usd"] is None
     assert "not known" in program("estimate", HAND, *TASK, "--model", "http://127.0.0.1:9/v1#m").stdout
+
+
+def test_the_date_of_the_prices_is_told(program: Program, tmp_path: Path) -> None:
+    hosted = ("estimate", HAND, *TASK, "--model", "openai:gpt-4o-mini")
+    date = Prices.builtin().date
+    assert f"prices as of {date}" in program(*hosted).stdout
+    assert json.loads(program(*hosted, "--json").stdout)["prices_date"] == date
+    own = tmp_path / "prices.json"
+    own.write_text('{"date": "2031-02-03", "models": {"gpt-4o-mini": {"prompt": 1, "completion": 1}}}')
+    assert "prices as of 2031-02-03" in program(*hosted, "--prices", str(own)).stdout
+    local = program("estimate", HAND, *TASK, "--model", "local", "--json")
+    assert json.loads(local.stdout)["prices_date"] is None, "nothing was priced by the table"
 
 
 def test_weights_that_are_not_here_are_not_fetched(program: Program) -> None:

@@ -68,7 +68,10 @@ async def test_rules_are_read_from_both_kinds_of_file(tmp_path: Path) -> None:
     lines, array = tmp_path / "a.jsonl", tmp_path / "a.json"
     lines.write_text('{"contains": "x", "replies": ["1"]}\n\n{"replies": "2"}\n')
     array.write_text('[{"contains": "x", "replies": ["1"]}, {"replies": "2"}]')
-    for path in (lines, array):
+    marked = [path.with_name(f"bom-{path.name}") for path in (lines, array)]
+    for path, copy in zip((lines, array), marked, strict=True):
+        copy.write_text(path.read_text(), "utf-8-sig")
+    for path in (lines, array, *marked):
         model = Scripted.load(path)
         assert model.name == f"script:{path}"
         assert (await model.sample(request("x"))).texts == ["1"]
@@ -86,6 +89,8 @@ async def test_rules_are_read_from_both_kinds_of_file(tmp_path: Path) -> None:
         ('{"replies": ["a"], "role": 5}', "line 1: role"),
         ("[1]", "rule 1: a rule is an object"),
         ("", "no rules"),
+        ("[]", "no rules"),
+        ("\ufeff[]", "no rules"),
         ("\n\n", "no rules"),
         ('[{"replies": ["a"]},\n}', "line 2"),
     ],

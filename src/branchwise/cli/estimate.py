@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,6 +19,7 @@ from branchwise.cli.settings import Settings, merge, model_name
 from branchwise.cli.solving import settings_from
 from branchwise.cli.text import console, document, dollars, plural, safe_text
 from branchwise.estimate import Estimate, estimate
+from branchwise.model.prices import Prices
 
 __all__ = ["estimate_command"]
 
@@ -50,11 +52,11 @@ def estimate_command(**flags: Any) -> None:
     settings = merge({**flags, "problem": None}) if many else settings_from(flags)
     texts = [item.input for item in items_of(flags, settings)] if many else [settings.problem]
     worst = [_one(settings, text, flags) for text in texts]
-    out = console()
+    dated = _dated(worst, flags["prices"])
     if flags["as_json"]:
-        click.echo(document(_document(worst, settings)))
+        click.echo(document({**_document(worst, settings), "prices_date": dated}))
     else:
-        _print(worst, settings, out)
+        _print(worst, settings, console(), dated)
 
 
 def _one(settings: Settings, text: str, flags: Mapping[str, Any]) -> Estimate:
@@ -63,6 +65,13 @@ def _one(settings: Settings, text: str, flags: Mapping[str, Any]) -> Estimate:
 
 def _price(settings: Settings, flags: Mapping[str, Any]) -> Any:
     return settings.price(flags["prices"])
+
+
+def _dated(worst: list[Estimate], file: Path | None) -> str | None:
+    """The date of the price table; `None` where nothing was priced by it."""
+    if not any(one.cost_usd for one in worst):
+        return None
+    return (Prices.builtin() if file is None else Prices.load(file)).date or None
 
 
 def _total(worst: list[Estimate]) -> dict[str, Any]:
@@ -86,7 +95,7 @@ def _document(worst: list[Estimate], settings: Settings) -> dict[str, Any]:
     )
 
 
-def _print(worst: list[Estimate], settings: Settings, out: Console) -> None:
+def _print(worst: list[Estimate], settings: Settings, out: Console, dated: str | None) -> None:
     total, first = _total(worst), worst[0]
     more = f", {len(worst)} problems" if len(worst) > 1 else ""
     out.print(safe_text(f"Worst case of {settings.method} on {settings.task}{more}, model {model_name(settings.model)}:"))
@@ -97,8 +106,10 @@ def _print(worst: list[Estimate], settings: Settings, out: Console) -> None:
             f"  tokens  {total['tokens']:,} at the most ({total['prompt_tokens']:,} of prompts, {total['completion_tokens']:,} of replies)"
         )
     )
-    unknown = " (the price of this model is not known; give --prices FILE)" if total["cost_usd"] is None else ""
-    out.print(safe_text(f"  cost    {dollars(total['cost_usd'])}{unknown}"))
+    note = f" (prices as of {dated}; --prices FILE for others)" if dated else ""
+    if total["cost_usd"] is None:
+        note = " (the price of this model is not known; give --prices FILE)"
+    out.print(safe_text(f"  cost    {dollars(total['cost_usd'])}{note}"))
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
     for name in ("role", "calls", "prompt tokens", "reply tokens"):
         table.add_column(name, justify="left" if name == "role" else "right", header_style="dim")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -133,19 +134,21 @@ def _rule(data: Rule | Mapping[str, Any], where: str) -> Rule:
 
 
 def _read_rules(data: bytes, path: Path) -> list[Rule]:
+    data = data.removeprefix(BOM_UTF8)  # Windows editors write one
+    rules = []
     if data.lstrip()[:1] == b"[":
         try:
             items = orjson.loads(data)
         except orjson.JSONDecodeError as error:
             raise UsageError(f"script {path}: line {error.lineno}: {error.msg}") from None
-        return [_rule(item, f"script {path}: rule {i + 1}") for i, item in enumerate(items)]
-    rules = []
-    for number, line in enumerate(data.splitlines(), 1):
-        if line.strip():
-            try:
-                rules.append(_rule(orjson.loads(line), f"script {path}: line {number}"))
-            except orjson.JSONDecodeError as error:
-                raise UsageError(f"script {path}: line {number}: {error.msg}") from None
+        rules = [_rule(item, f"script {path}: rule {i + 1}") for i, item in enumerate(items)]
+    else:
+        for number, line in enumerate(data.splitlines(), 1):
+            if line.strip():
+                try:
+                    rules.append(_rule(orjson.loads(line), f"script {path}: line {number}"))
+                except orjson.JSONDecodeError as error:
+                    raise UsageError(f"script {path}: line {number}: {error.msg}") from None
     if not rules:
         raise UsageError(f'script {path} holds no rules; a line looks like {{"role": "generate", "replies": ["text"]}}')
     return rules
