@@ -26,6 +26,7 @@ from branchwise.cli.rescore import fork_command, rescore_command
 from branchwise.cli.serve import serve_command
 from branchwise.cli.show import show_command
 from branchwise.cli.solve import solve_command
+from branchwise.cli.view import view_command
 
 __all__ = ["cli", "main"]
 
@@ -79,7 +80,7 @@ def cli() -> None:
 
 
 _COMMANDS = (
-    solve_command, estimate_command, show_command, rescore_command, fork_command, import_command, published_command,
+    solve_command, estimate_command, show_command, view_command, rescore_command, fork_command, import_command, published_command,
     grade_command, bench_group, models_group, cache_group, doctor_command, data_group, serve_command,
 )  # fmt: skip
 for _command in _COMMANDS:

@@ -14,7 +14,8 @@ from branchwise.cli.live import MARKS, fate
 from branchwise.cli.page import CommandPage, Option
 from branchwise.cli.record import Record, ranked, why
 from branchwise.cli.report import counts_line, print_step, reason, resume_command, spending
-from branchwise.cli.text import console, document, plural, safe_text, shorten, value
+from branchwise.cli.text import console, document, plain, plural, safe_text, shorten, value
+from branchwise.errors import UsageError
 from branchwise.tree import Node
 
 __all__ = ["show_command"]
@@ -32,6 +33,7 @@ Examples:
   branchwise show run.jsonl
   branchwise show run.jsonl --all | less
   branchwise show run.jsonl --json | python -m json.tool
+  branchwise show run.jsonl --html run.html
 
 {EXITS}""",
 )
@@ -47,7 +49,11 @@ Examples:
 @click.option(
     "--json", "as_json", is_flag=True, cls=Option, heading="Output", help="One JSON document with everything, in place of the report."
 )
-def show_command(trace: Path, everything: bool, as_json: bool) -> None:
+@click.option(
+    "--html", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", cls=Option, heading="Output",
+    help="Write the page of `branchwise view` with this run in it, as one file that needs nothing else and loads nothing.",
+)
+def show_command(trace: Path, everything: bool, as_json: bool, html: Path | None) -> None:
     """Show how a run went: TRACE is the file that `solve` names when it ends.
 
     For each step of the search: the thoughts, each with its value in [0, 1] and the single judgements that made it (? could not be
@@ -61,6 +67,9 @@ def show_command(trace: Path, everything: bool, as_json: bool) -> None:
     record = Record.read(trace)
     for notice in record.notices:
         click.echo(f"Note: {shorten(notice, 500)}", err=True)
+    if html is not None:
+        _write_page(trace, html)
+        return
     out = console()
     if as_json:
         click.echo(document(record.to_json()))
@@ -70,6 +79,19 @@ def show_command(trace: Path, everything: bool, as_json: bool) -> None:
     if everything:
         _lost(record, out)
     _tail(record, out)
+
+
+def _write_page(trace: Path, html: Path) -> None:
+    from branchwise.server.viewer.single import single_page
+
+    text = single_page(trace).encode("utf-8", "replace")
+    try:
+        if html.exists() and not html.read_bytes()[:15].lower().startswith(b"<!doctype html"):
+            raise UsageError(f"{html} is there and is no page; name another file with --html")
+        html.write_bytes(text)
+    except OSError as error:
+        raise UsageError(f"cannot write {html}: {error.strerror}; name another file with --html") from error
+    click.echo(plain(f"wrote {html} ({len(text):,} bytes); open it in any browser"), err=True)
 
 
 def _head(record: Record, out: Console) -> None:

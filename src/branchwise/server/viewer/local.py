@@ -1,0 +1,64 @@
+"""The page over a folder of traces, for the person at this machine: read-only, on the loopback address. Knows no model and no key."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+
+from branchwise.server.config import Config
+from branchwise.server.guard import Guard
+from branchwise.server.keys import Keys
+from branchwise.server.runs import Runs
+from branchwise.server.start import bound
+from branchwise.server.viewer.serving import page_routes
+
+__all__ = ["application", "folder_of", "show"]
+
+HOST = "127.0.0.1"
+
+
+def application(runs: Runs) -> Starlette:
+    """The page and what it reads, behind the server's guard: only pages of this address may ask, under a name of this machine."""
+    return Starlette(routes=page_routes(runs), middleware=[Middleware(Guard, config=Config(), keys=Keys())])
+
+
+@contextmanager
+def folder_of(where: Path) -> Iterator[tuple[Path, str]]:
+    """A folder to serve, and the run to begin with: `where` itself, or one that holds nothing but the trace `where`."""
+    if not where.is_file():
+        yield where, ""
+        return
+    with tempfile.TemporaryDirectory(prefix="branchwise-") as name:
+        run = re.sub(r"[^A-Za-z0-9._-]+", "-", where.stem).lstrip("._-")[:120] or "run"
+        link = Path(name) / f"{run}.jsonl"
+        try:
+            link.symlink_to(where.resolve())
+        except OSError:
+            shutil.copyfile(where, link)
+        yield Path(name), run
+
+
+def show(where: Path, port: int, opened: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C. `opened(address)` is called once it listens. Raises `UsageError` where the port is taken."""
+    with folder_of(where) as (folder, run), bound(HOST, port) as plug:
+        server = uvicorn.Server(uvicorn.Config(
+            application(Runs(folder)), log_config=None, access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=1,
+        ))  # fmt: skip
+        address = f"http://{HOST}:{plug.getsockname()[1]}/" + (f"#run={run}" if run else "")
+
+        async def serving() -> None:
+            asyncio.get_running_loop().call_soon(opened, address)
+            await server.serve(sockets=[plug])
+
+        with contextlib.suppress(KeyboardInterrupt):
+            asyncio.run(serving())
