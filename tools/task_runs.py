@@ -38,18 +38,19 @@ from branchwise.thought.self_refine import SelfRefine
 from branchwise.trace import Call, Event, Expanded, Judged, Started, read_trace
 from branchwise.tree import Tree
 
-WORDS = ("--k", "3", "--samples", "2", "--generate-max-tokens", "220", "--evaluate-max-tokens", "220", "--answer-max-tokens", "60")
-ANSWERS = ("--max-calls", "7", "--generate-max-tokens", "320", "--evaluate-max-tokens", "200")
+WORDS = ("--k", "2", "--samples", "1", "--generate-max-tokens", "200", "--evaluate-max-tokens", "160", "--answer-max-tokens", "60")
+ANSWERS = ("--max-calls", "7", "--generate-max-tokens", "250", "--evaluate-max-tokens", "160")
+STEPS = ("--k", "6", "--breadth", "3", "--samples", "1", "--generate-max-tokens", "160", "--evaluate-max-tokens", "100", "--answer-max-tokens", "60")
 RUNS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "gsm8k": ("1:10", WORDS),
     "strategyqa": ("1:10", WORDS),
-    "math500": ("1:10", ("--max-calls", "19", *ANSWERS[2:])),
-    "game24": ("901:910", ("--samples", "1", "--generate-max-tokens", "200", "--evaluate-max-tokens", "100", "--answer-max-tokens", "60")),
-    "crosswords": ("1:10", ("--max-calls", "30", "--generate-max-tokens", "120", "--evaluate-max-tokens", "40")),
-    "open": ("1:10", ("--generate-max-tokens", "250", "--answer-max-tokens", "300")),
-    "writing": ("1:10", ("--k", "3", "--samples", "2", "--generate-max-tokens", "500", "--evaluate-max-tokens", "200")),
-    "gsm_hard": ("11:20", WORDS),
-    "svamp": ("21:30", WORDS),
+    "math500": ("1:10", ANSWERS),
+    "crosswords": ("1:10", ("--max-calls", "20", "--generate-max-tokens", "100", "--evaluate-max-tokens", "40")),
+    "open": ("1:10", ("--max-nodes", "9", "--generate-max-tokens", "250", "--answer-max-tokens", "300")),
+    "writing": ("1:10", ("--k", "2", "--samples", "1", "--generate-max-tokens", "450", "--evaluate-max-tokens", "160")),
+    "game24": ("901:910", STEPS),
+    "svamp": ("11:20", WORDS),
+    "gsm_hard": ("21:30", WORDS),
     "aime24": ("11:20", ANSWERS),
     "amc23": ("21:30", ANSWERS),
     "olympiadbench": ("6:15", ANSWERS),
@@ -233,7 +234,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=TITLE)
     parser.add_argument("--model", default="local")
     parser.add_argument("--parallel", type=int, default=16)
-    parser.add_argument("--jobs", type=int, default=4, help="items at once")
+    parser.add_argument("--jobs", type=int, default=10, help="items at once")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--only", choices=tuple(RUNS), action="append", help="this task; may be repeated")
     parser.add_argument("--page", type=Path, help="write this page from what is there, and run nothing")

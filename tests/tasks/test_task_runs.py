@@ -45,6 +45,7 @@ def test_a_run_is_counted_and_goes_on_where_it_was(tool: ModuleType, tmp_path: P
         {"contains": [], "replies": ["Answer: the answer is 14", "Answer: nobody knows"]},
     )
     out, page = tmp_path / "out", tmp_path / "page.md"
+    monkeypatch.setattr(tool, "RUNS", {"gsm8k": ("1:10", ("--k", "3", "--samples", "2"))})
     words = ["task_runs.py", "--model", f"script:{script}", "--out", str(out), "--only", "gsm8k"]
     monkeypatch.setattr(sys, "argv", words)
     assert tool.main() == 0
