@@ -123,11 +123,14 @@ def is_entry(item: str) -> bool:
 
 
 def tell(task: str, traces: Path, told: Told) -> Told:
-    """Add up one folder of traces."""
+    """Add up one folder of traces, of items that have ended."""
     inputs = {item.id: item.input for item in TASKS[task].items()}
+    done = {row["id"] for row in rows_of(traces.with_suffix(".jsonl"))}
     for path in sorted(traces.glob("*.jsonl")):
         events = list(read_trace(path))
         start = next(event for event in events if isinstance(event, Started))
+        if start.about["item"] not in done:
+            continue
         settings = start.about["settings"]
         told.engine = str(start.run["model"])
         method = TASKS[task].method(settings["method"], settings["options"])
@@ -188,9 +191,14 @@ def share(told: Told, *kinds: str) -> str:
     return f"{read} of {asked} ({100 * read / asked:.0f} %)" if asked else "none asked"
 
 
+def rows_of(path: Path) -> list[dict[str, Any]]:
+    """The rows of a results file."""
+    return [row for row in map(json.loads, path.read_text("utf-8").splitlines()) if "id" in row]
+
+
 def line(task: str, path: Path, told: Told) -> str:
     """The task's line of the table."""
-    rows = [row for row in map(json.loads, path.read_text("utf-8").splitlines()) if "id" in row]
+    rows = rows_of(path)
     spent = {name: sum(row["usage"][name] for row in rows) for name in ("calls", "prompt_tokens", "completion_tokens")}
     ends = Counter(row["stop_reason"] for row in rows)
     seconds = sum(map(float, path.with_suffix(".seconds").read_text("utf-8").split()))
@@ -204,7 +212,7 @@ def line(task: str, path: Path, told: Told) -> str:
 
 def generated(out: Path) -> str:
     """Table and commands of what is in the folder."""
-    done = [task for task in RUNS if (out / f"{task}.jsonl").exists()]
+    done = [task for task in RUNS if (out / f"{task}.jsonl").exists() and rows_of(out / f"{task}.jsonl")]
     heads = (
         "task", "method", "items", "run", "chosen answers", "ended", "calls", "prompt tokens", "reply tokens", "cut at the limit",
         "thoughts read", "judgements read", "replies read", "seconds",
