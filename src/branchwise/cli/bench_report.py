@@ -22,7 +22,7 @@ from branchwise.cli.text import console, document, error_console, plain, safe_te
 from branchwise.data.sets import DATASETS
 from branchwise.errors import UsageError
 
-__all__ = ["compare_command", "report_command"]
+__all__ = ["compare_command", "keys_of", "print_table", "report_command"]
 
 _SHOWN = 20
 """Items of a kind that are listed to people; --json has all."""
@@ -66,7 +66,7 @@ def report_command(
     """
     with _progress() as progress:
         report = build(
-            folder, baseline=baseline, data=_keys(folder, data), traces=not no_traces, clock=not no_clock,
+            folder, baseline=baseline, data=keys_of(folder, data), traces=not no_traces, clock=not no_clock,
             notice=lambda text: click.echo(plain(f"note: {text}"), err=True), progress=progress,
         )  # fmt: skip
     if html is not None:
@@ -105,7 +105,7 @@ class _progress:
         self._bar.update(self._task, completed=done)
 
 
-def _keys(folder: Path, given: Path | None) -> dict[str, Path | None]:
+def keys_of(folder: Path, given: Path | None) -> dict[str, Path | None]:
     """The files with answer keys by task: those that the run's items came from, where they are at hand."""
     if (folder / MANIFEST).exists():
         return keys_at_hand(read_manifest(folder).get("data", {}), lambda task: _path(task, given))

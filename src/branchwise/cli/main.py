@@ -15,6 +15,7 @@ from branchwise.cli.cache import cache_group
 from branchwise.cli.data import data_group
 from branchwise.cli.doctor import doctor_command
 from branchwise.cli.estimate import estimate_command
+from branchwise.cli.export import export_command
 from branchwise.cli.faults import EXITS, exit_code, report
 from branchwise.cli.grade import grade_command
 from branchwise.cli.importing import import_command
@@ -81,7 +82,7 @@ def cli() -> None:
 
 _COMMANDS = (
     solve_command, estimate_command, show_command, view_command, rescore_command, fork_command, import_command, published_command,
-    grade_command, bench_group, models_group, cache_group, doctor_command, data_group, serve_command,
+    grade_command, bench_group, export_command, models_group, cache_group, doctor_command, data_group, serve_command,
 )  # fmt: skip
 for _command in _COMMANDS:
     cli.add_command(_command)
