@@ -23,7 +23,7 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml constraints.txt
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) install -q -c constraints.txt -e '.[local,openvino,math,data,bench,server,mcp,dev]'
+	$(PIP) install -q -c constraints.txt -e '.[local,openvino,math,data,bench,ray,server,mcp,dev]'
 	@touch $@
 
 demo: $(VENV)/.demo

@@ -9,9 +9,8 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, nullcontext
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
-from typing import Any
 
 from branchwise.bench.desk import Desk
 from branchwise.bench.grading.pool import Worker
@@ -40,13 +39,13 @@ class Events:
 
 async def run_here(
     desk: Desk, opened: Opener, prices: Prices, *, jobs: int = 8, parallel: int = 8, stop: Stop | None = None, seconds: float | None = None,
-    events: Events = Events(), retry: RetryPolicy | None = None, clock: Callable[[], float] = time.monotonic, command: str = "",
+    events: Events | None = None, retry: RetryPolicy | None = None, clock: Callable[[], float] = time.monotonic, command: str = "",
 ) -> None:  # fmt: skip
     """Run the units that lack a row, `jobs` at once. `opened` gives the model of a route, already limited and paid for in advance.
 
     `seconds` ends the whole; what is in work then has no row. A row that cannot be written ends the run, and what is in work is cancelled.
     """
-    stop = stop or Stop()
+    stop, events = stop or Stop(), events or Events()
     timer = None if seconds is None else asyncio.get_running_loop().call_later(seconds, stop.now)
     data = {task: one["sha256"][:16] for task, one in desk.grid.data.items()}
     try:
@@ -144,12 +143,3 @@ async def all_of(units: Sequence[Unit], one: Callable[[Unit], Awaitable[None]], 
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
 
-
-def opener(model: LanguageModel) -> Opener:
-    """Always the same model, which somebody else closes."""
-    return lambda route: nullcontext(model)
-
-
-def free(route: Route) -> Any:
-    """Nothing costs anything."""
-    return Price(0.0, 0.0, 0.0)

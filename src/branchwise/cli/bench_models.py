@@ -1,30 +1,24 @@
-"""Opens the models of a bench: several servers as one, roles by label, each request paid for in advance. Knows no unit."""
+"""The models of a bench from the command line: names checked, prices looked up, servers opened. Knows no unit."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
-from branchwise.bench.balance import Balanced
 from branchwise.bench.grid import Route
-from branchwise.bench.purse import Pursed, Till
+from branchwise.bench.models import RoutePrice, route_opened
+from branchwise.bench.purse import Till
 from branchwise.bench.spec import Contestant, Spec
 from branchwise.budget import Price
 from branchwise.cli.opening import PullBar, opened
 from branchwise.cli.settings import ROLES, model_name
 from branchwise.errors import UsageError
 from branchwise.model.base import LanguageModel
-from branchwise.model.layers.limited import Limited
 from branchwise.model.prices import Prices
 from branchwise.model.registry import parse_spec, price_of
-from branchwise.model.routed import Routed
 
 __all__ = ["check_models", "opener", "pricer", "server_names"]
-
-RoutePrice = Price | dict[str, Price | None] | None
-
-
 def check_models(spec: Spec) -> None:
     """Refuse names that mean nothing, and models that cannot answer many problems. Raises `UsageError`."""
     for model in spec.models:
@@ -64,21 +58,9 @@ def opener(
     say: Callable[[str], None], bar: PullBar,
 ) -> Callable[[Route], AbstractAsyncContextManager[LanguageModel]]:  # fmt: skip
     """What `run_here` opens routes with."""
-    servers: Mapping[str, Contestant] = {model.label: model for model in spec.models}
+    contestants = {model.label: model for model in spec.models}
 
-    @asynccontextmanager
-    async def opened_route(route: Route) -> AsyncIterator[LanguageModel]:
-        async with AsyncExitStack() as stack:
-            models: dict[str, LanguageModel] = {}
-            for label in dict.fromkeys((route.base, *route.others.values())):
-                parts = [
-                    await stack.enter_async_context(opened(server, parallel=parallel, key_file=key_file, say=say, bar=bar))
-                    for server in servers[label].servers
-                ]
-                remote = len(parts) > 1 or parse_spec(servers[label].servers[0]).kind == "http"
-                models[label] = Balanced(label, parts) if remote else parts[0]
-            roles = {role: models[label] for role, label in route.others.items()}
-            model = Routed(models[route.base], roles) if roles else models[route.base]
-            yield Limited(Pursed(model, till, price(route), on_empty), parallel)
+    def open_one(server: str) -> AbstractAsyncContextManager[LanguageModel]:
+        return opened(server, parallel=parallel, key_file=key_file, say=say, bar=bar)
 
-    return opened_route
+    return lambda route: route_opened(route, contestants, open_one, till, price(route), on_empty, parallel=parallel)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import click
-from rich.table import Table
 
 from branchwise.bench.grid import Grid, Route, Unit
 from branchwise.cli.text import console, document, dollars, plural, safe_text
@@ -18,6 +17,8 @@ __all__ = ["print_plan"]
 
 _TYPICAL = 4
 """A worst case in tokens over what is typical."""
+_NAMES = 3
+"""Columns of names, before those of numbers."""
 
 
 @dataclass(slots=True)
@@ -48,13 +49,12 @@ def print_plan(grid: Grid, price: Callable[[Route], Any], as_json: bool) -> None
         return
     out = console()
     out.print(safe_text(f"Worst case of {plural(total.units, 'unit')}:"))
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 2))
-    for name in ("task", "method", "model", "units", "calls", "tokens", "likely tokens", "dollars"):
-        table.add_column(name, justify="left" if name in ("task", "method", "model") else "right", header_style="dim")
-    for key, cell in cells.items():
-        table.add_row(*map(safe_text, key), *_texts(cell))
-    table.add_row(safe_text("all"), "", "", *_texts(total))
-    out.print(table)
+    lines: list[tuple[str, ...]] = [("task", "method", "model", "units", "calls", "tokens", "likely tokens", "dollars")]
+    lines += [(*key, *_texts(cell)) for key, cell in cells.items()] + [("all", "", "", *_texts(total))]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(lines[0]))]
+    for line in lines:
+        shown = [text.ljust(width) if column < _NAMES else text.rjust(width) for column, (text, width) in enumerate(zip(line, widths, strict=True))]
+        out.print(safe_text("  " + "  ".join(shown).rstrip()))
     out.print(safe_text("Tokens: a prompt of n bytes is taken for n tokens, and each reply for as long as it may be. Likely: a quarter of that."))
     if equal is not None:
         given = "what the dearest method takes on the mean" if equal.amount is None else f"{equal.amount:g}"

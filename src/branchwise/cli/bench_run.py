@@ -132,7 +132,10 @@ async def _run(
             if flags["ray"] is not None:
                 from branchwise.cli.bench_ray import run_on_ray
 
-                return await run_on_ray(desk, flags, limits, rates, price, jobs=jobs, parallel=parallel, stop=stop, say=say, command=command)
+                return await run_on_ray(
+                    desk, flags, limits, rates, price, jobs=jobs, parallel=parallel, seconds=total.get("seconds"), stop=stop, say=say,
+                    command=command,
+                )  # fmt: skip
             purse = Purse(limits, spent=sum_of(desk.spent()), calls_per_minute=rates["calls"], tokens_per_minute=rates["tokens"])
             live = Live(desk, say, lambda: purse.spent, quiet=flags["quiet"])
             opened = opener(

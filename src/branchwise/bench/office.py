@@ -1,0 +1,152 @@
+"""What the workers of a cluster share: one purse, and the traces in the run folder. Knows no model and no cluster: Ray makes an actor of it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from branchwise.bench.purse import Purse, Sum, Till
+from branchwise.bench.rows import TRACES
+from branchwise.budget import Budget
+
+__all__ = ["Link", "Mirror", "Office"]
+
+Op = tuple[Any, ...]
+"""("settle", ticket, calls, tokens, cost) or ("trace", unit, name, offset, bytes)."""
+
+
+class Office:
+    """One for a bench, on the machine with the run folder. A unit belongs to the worker that took it last; others cannot write its traces."""
+
+    def __init__(self, folder: str, limits: Budget, spent: Sum, calls_per_minute: float | None, tokens_per_minute: float | None) -> None:
+        self._folder = Path(folder) / TRACES
+        self._purse = Purse(limits, spent=spent, calls_per_minute=calls_per_minute, tokens_per_minute=tokens_per_minute)
+        self._owners: dict[str, str] = {}
+
+    async def take(self, owner: str, unit: str) -> dict[str, bytes]:
+        """The traces of a unit, which is `owner`'s from now on. A line that a kill left unfinished is cut off."""
+        self._owners[unit] = owner
+        found: dict[str, bytes] = {}
+        for path in sorted(self._folder.glob(f"{unit}*.jsonl")):
+            data = path.read_bytes()
+            whole = data[: data.rfind(b"\n") + 1]
+            if len(whole) < len(data):
+                os.truncate(path, len(whole))
+            found[path.name] = whole
+        return found
+
+    async def reserve(self, ticket: str, worst: Sum) -> bool:
+        """See `Purse`."""
+        return await self._purse.reserve(ticket, worst)
+
+    async def post(self, owner: str, ops: Sequence[Op]) -> None:
+        """What a worker has to tell, in its order. Raises `PermissionError` for a trace of a unit that is another worker's by now."""
+        for kind, *rest in ops:
+            if kind == "settle":
+                ticket, spent = rest
+                await self._purse.settle(ticket, spent)
+                continue
+            unit, name, offset, data = rest
+            if self._owners.get(unit) != owner:
+                raise PermissionError(f"unit {unit} is another worker's")
+            self._write(name, offset, data)
+
+    def _write(self, name: str, offset: int, data: bytes) -> None:
+        """`data` at `offset`; an offset of 0 into a trace that is there means that it begins anew, and the old one is kept aside."""
+        path = self._folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        size = path.stat().st_size if path.exists() else 0
+        if size and not offset:
+            os.replace(path, path.with_suffix(".old"))
+        elif size > offset:
+            os.truncate(path, offset)
+        with open(path, "ab", buffering=0) as file:
+            file.write(data)
+
+    async def lost(self, owner: str) -> None:
+        """A worker is gone: see `Purse.lost`."""
+        await self._purse.lost(owner)
+
+    async def state(self) -> tuple[Sum, str]:
+        """What was spent, and the limit that is used up."""
+        return self._purse.spent, self._purse.empty
+
+
+class Link(Till):
+    """A worker's line to the office. What it tells is sent in order, many at once; `office` is the actor's handle.
+
+    Where nothing is limited, nothing is reserved: what was spent is told afterwards.
+    """
+
+    def __init__(self, office: Any, owner: str, limited: bool) -> None:
+        self._office, self.owner, self._limited = office, owner, limited
+        self._waiting: list[Op] = []
+        self._sending = asyncio.Lock()
+
+    async def reserve(self, ticket: str, worst: Sum) -> bool:
+        """See `Purse`."""
+        return not self._limited or bool(await self._office.reserve.remote(ticket, worst))
+
+    async def settle(self, ticket: str, spent: Sum) -> None:
+        """Told with the next message; at once where others may wait for what it gives back."""
+        self._waiting.append(("settle", ticket, spent))
+        if self._limited:
+            await asyncio.shield(self.send())
+
+    def tell(self, op: Op) -> None:
+        """Told with the next message."""
+        self._waiting.append(op)
+
+    async def send(self) -> None:
+        """Everything that was told before is at the office when this returns."""
+        async with self._sending:
+            ops, self._waiting = self._waiting, []
+            if ops:
+                await self._office.post.remote(self.owner, ops)
+
+    async def take(self, unit: str) -> dict[str, bytes]:
+        """See `Office`."""
+        found: dict[str, bytes] = await self._office.take.remote(self.owner, unit)
+        return found
+
+
+class Mirror:
+    """The traces of one unit in a worker's own folder, copied to the office line by line. `sync` before a request: no reply is lost with it."""
+
+    def __init__(self, link: Link, unit: str, folder: Path) -> None:
+        self._link, self._unit, self._folder = link, unit, folder / TRACES
+        self._sent: dict[str, tuple[int, int]] = {}
+
+    async def fetch(self) -> None:
+        """What the office has of the unit."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        for name, data in (await self._link.take(self._unit)).items():
+            path = self._folder / name
+            path.write_bytes(data)
+            self._sent[name] = (path.stat().st_ino, len(data))
+
+    async def sync(self) -> None:
+        """Send what was written since the last time."""
+        for path in sorted(self._folder.glob(f"{self._unit}*.jsonl")):
+            about = path.stat()
+            inode, sent = self._sent.get(path.name, (about.st_ino, 0))
+            if inode != about.st_ino or sent > about.st_size:
+                sent = 0
+            if about.st_size > sent:
+                self._link.tell(("trace", self._unit, path.name, sent, _part(path, sent, about.st_size)))
+            self._sent[path.name] = (about.st_ino, about.st_size)
+        await self._link.send()
+
+    def remove(self) -> None:
+        """Delete the worker's copies."""
+        for path in self._folder.glob(f"{self._unit}*"):
+            path.unlink(missing_ok=True)
+
+
+def _part(path: Path, begin: int, end: int) -> bytes:
+    with open(path, "rb") as file:
+        file.seek(begin)
+        return file.read(end - begin)
