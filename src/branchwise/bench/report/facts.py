@@ -44,8 +44,8 @@ class Facts:
     """The step at which each chain, or all thoughts of a level together, failed; 0 for none, -1 where no step was shown."""
     chains: bool = False
     """Whether `failed` is of single chains, each a whole reply."""
-    values: Mapping[float, tuple[int, int]] = field(default_factory=dict)
-    """Value (two digits) to the judged states that it was given to: hopeless and hopeful ones."""
+    values: Mapping[tuple[int, float], tuple[int, int]] = field(default_factory=dict)
+    """Step and value to the judged states of that step that it was given to: hopeless and hopeful ones."""
     tied: int = 0
     """Pairs of states judged at one depth that were given the same value."""
     pairs: int = 0
@@ -59,7 +59,7 @@ class Facts:
             "stages": sorted(one.stages), "levels": {str(d): sorted(names) for d, names in sorted(one.levels.items())},
             "generated_at": one.generated_at, "kept_at": one.kept_at, "lost": one.lost,
         }  # fmt: skip
-        values = [[value, *counts] for value, counts in sorted(self.values.items())]
+        values = [[*at, *counts] for at, counts in sorted(self.values.items())]
         return {
             "look": seen, "foresees": self.foresees, "failed": list(self.failed), "chains": self.chains, "values": values,
             "tied": self.tied, "pairs": self.pairs, "parts": list(self.parts),
@@ -75,7 +75,7 @@ class Facts:
         )  # fmt: skip
         return cls(
             look=one, foresees=data["foresees"], failed=tuple(data["failed"]), chains=data["chains"],
-            values={value: (hopeless, hopeful) for value, hopeless, hopeful in data["values"]}, tied=data["tied"], pairs=data["pairs"],
+            values={(step, value): (hopeless, hopeful) for step, value, hopeless, hopeful in data["values"]}, tied=data["tied"], pairs=data["pairs"],
             parts=tuple(data["parts"]),
         )  # fmt: skip
 
@@ -135,14 +135,14 @@ def chain_failed_at(prompt: str, text: str) -> int:
     return 0 if right else steps + 1 if steps else -1
 
 
-def _values(run: Traced, truth: Truth, foresees: bool) -> dict[float, tuple[int, int]]:
-    """Judged states by value. Without foresight only whole answers count."""
-    found: dict[float, list[int]] = {}
+def _values(run: Traced, truth: Truth, foresees: bool) -> dict[tuple[int, float], tuple[int, int]]:
+    """Judged states by step and value. Without foresight only whole answers count."""
+    found: dict[tuple[int, float], list[int]] = {}
     for node in run.tree:
         if node.mean is None or node.status.kind is Kind.SOLVED or (not foresees and node.status.kind is not Kind.COMPLETE):
             continue
-        found.setdefault(round(node.mean, 2), [0, 0])[truth.hopeful(run.prompt, node.state)] += 1
-    return {value: (counts[0], counts[1]) for value, counts in sorted(found.items())}
+        found.setdefault((node.depth, round(node.mean, 6)), [0, 0])[truth.hopeful(run.prompt, node.state)] += 1
+    return {at: (counts[0], counts[1]) for at, counts in sorted(found.items())}
 
 
 def _ties(run: Traced) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from branchwise.bench.report.cells import Cell, Family, Repeated
 from branchwise.bench.report.document import Report
 from branchwise.bench.report.statistics import Interval
-from branchwise.bench.report.trees import Trees
+from branchwise.bench.report.trees import Calibration, Trees
 from branchwise.bench.report.words import p_value, percent
 
 __all__ = ["Table", "family_tables", "published_table"]
@@ -186,16 +186,22 @@ def _judges(family: Family, trees: dict[str, Trees]) -> Table:
             continue
         auc = "" if known is None or known.auc is None else f"{known.auc:.3f}"
         rows.append([
-            name, f"{known.states:,}" if known else "", auc, f"{known.brier:.3f}" if known else "",
-            percent(tree.ties) if tree is not None and tree.ties is not None else "", f"{cell.judgements:,}",
+            name, f"{known.states:,}" if known else "", auc, _by_step(known), f"{known.brier:.3f}" if known else "",
+            percent(tree.ties) if tree is not None and tree.ties is not None else "", f"{cell.judgements:,}" if cell.judgements else "",
             percent(cell.unparsed / cell.judgements) if cell.judgements else "",
         ])  # fmt: skip
-    columns = ["method", "states", "AUC", "Brier", "ties", "judgements", "not read"]
+    columns = ["method", "states", "AUC", "AUC by step", "Brier", "ties", "judgements", "not read"]
     note = (
-        "AUC: how often a good state was valued above a bad one, 0.5 being no knowledge (by the oracle). Ties: pairs of states of one depth with "
-        "the same value. A vote's values compare one group only, so its AUC understates it."
+        "AUC: how often a good state was valued above a bad one, 0.5 being no knowledge (by the oracle); late states are easy and lift the whole, "
+        "so read the steps. Ties: pairs of states of one depth with the same value. "
+        "A vote's values compare one group only, so its AUC understates it."
     )
     return Table("What the evaluator knew", columns, rows, note)
+
+
+def _by_step(known: Calibration | None) -> str:
+    steps = known.steps if known is not None and len(known.steps) > 1 else {}
+    return " / ".join("-" if auc is None else f"{auc:.2f}" for auc in steps.values())
 
 
 def _crosswords(trees: dict[str, Trees]) -> Table:

@@ -37,6 +37,8 @@ class Calibration:
     auc: float | None
     brier: float
     bins: tuple[Bin, ...]
+    steps: Mapping[int, float | None]
+    """Step to the same among the states of that step alone: early ones are the hard ones, and over all steps the easy ones cover it."""
     foresees: bool
     """Whether the truth is of middle states (can the goal still be reached), or of whole answers only."""
 
@@ -48,7 +50,7 @@ class Calibration:
         about = "whether the goal can still be reached" if self.foresees else "whether a whole answer is right"
         return {
             "states": self.states, "hopeful": self.hopeful, "auc": rounded(self.auc), "brier": rounded(self.brier), "truth": about,
-            "bins": bins,
+            "auc_by_step": {str(step): rounded(auc) for step, auc in self.steps.items()}, "bins": bins,
         }  # fmt: skip
 
 
@@ -128,21 +130,35 @@ def _failures(found: Iterable[Facts]) -> Failures | None:
 
 
 def _calibration(found: Sequence[Facts]) -> Calibration | None:
-    values: dict[float, list[int]] = {}
+    steps: dict[int, dict[float, list[int]]] = {}
     for fact in found:
-        for value, counts in fact.values.items():
-            both = values.setdefault(value, [0, 0])
-            both[0] += counts[0]
-            both[1] += counts[1]
-    hopeless, hopeful = (sum(counts[i] for counts in values.values()) for i in (0, 1))
+        for (step, value), counts in fact.values.items():
+            _add(steps.setdefault(step, {}), value, counts)
+    values: dict[float, list[int]] = {}
+    for level in steps.values():
+        for value, numbers in level.items():
+            _add(values, value, numbers)
+    hopeless, hopeful = _totals(values)
     n = hopeless + hopeful
     if not n:
         return None
     brier = sum(counts[0] * value**2 + counts[1] * (1 - value) ** 2 for value, counts in values.items()) / n
-    return Calibration(n, hopeful, _auc(values, hopeless, hopeful), brier, _bins(values), any(fact.foresees for fact in found))
+    by_step = {step: _auc(level) for step, level in sorted(steps.items())}
+    return Calibration(n, hopeful, _auc(values), brier, _bins(values), by_step, any(fact.foresees for fact in found))
 
 
-def _auc(values: Mapping[float, Sequence[int]], hopeless: int, hopeful: int) -> float | None:
+def _add(values: dict[float, list[int]], value: float, counts: Sequence[int]) -> None:
+    both = values.setdefault(value, [0, 0])
+    both[0] += counts[0]
+    both[1] += counts[1]
+
+
+def _totals(values: Mapping[float, Sequence[int]]) -> tuple[int, int]:
+    return sum(counts[0] for counts in values.values()), sum(counts[1] for counts in values.values())
+
+
+def _auc(values: Mapping[float, Sequence[int]]) -> float | None:
+    hopeless, hopeful = _totals(values)
     if not hopeless or not hopeful:
         return None
     below, above = 0, 0.0
