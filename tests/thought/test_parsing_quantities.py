@@ -82,7 +82,7 @@ def test_a_shown_number_is_read_again(value: Fraction) -> None:
 @pytest.mark.parametrize("unit", ["1", "1,", "9 ", "(", "1/", "- ", "Answer: $", "#### ", "Question:\n", "\\frac{1}{"])
 def test_a_megabyte_is_read_in_linear_time(unit: str) -> None:
     text = unit * (10**6 // len(unit))
-    began = time.perf_counter()
+    began = time.process_time()
     final_number(text)
     plain_number(text)
-    assert time.perf_counter() - began < 4
+    assert time.process_time() - began < 4

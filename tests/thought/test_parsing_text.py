@@ -96,6 +96,8 @@ READERS = {
     "json_object": parsing.json_object,
     "confidence": parsing.confidence,
     "unmarked": parsing.unmarked,
+    "final_number": parsing.final_number,
+    "before_run_on": parsing.before_run_on,
 }
 HOSTILE = [
     "9" * 1_000_000,
@@ -118,9 +120,21 @@ HOSTILE = [
     "#### 1\n" * 50_000,
     "no " * 100_000,
     "1/" * 200_000,
-    "1. a\n" * 50_000,
+    "1. a\n" * 200_000,
+    "1.a\n" * 75_000,
+    "- a\n  - b\n" * 30_000,
+    "1. a\n b\n\nc\n" * 25_000,
+    "Final answer\n" * 25_000,
+    "q: \n" * 75_000,
+    "[" + '"a",' * 250_000 + '"a"]',
+    "yes no " * 50_000,
+    "。" * 300_000,
+    "\ufdfa" * 300_000,
     "score is a " * 50_000,
     " " * 500_000 + "x",
+    "answer" + " " * 200_000 + "x",
+    "\nquestion" + " " * 200_000 + "x\n# question" + "\t" * 200_000 + "x",
+    "final answer" + " " * 90_000 + "x",
     "\n" * 500_000,
     "answer" + " " * 500_000,
     "(low" * 100_000,
@@ -133,6 +147,37 @@ def test_hostile_text_is_read_in_linear_time(reader: str) -> None:
         start = time.process_time()
         READERS[reader](text)
         assert time.process_time() - start < 1.0, text[:20]
+
+
+TOKENS = [
+    "1. ", "- ", "a", "9", "\n", " ", "<think>", "</think>", "**", "*", "`", "\"", "{", "}", "[", "]", "(", ")", "$",
+    "\\boxed{", "Answer:", "is ", "answer ", "Question:", "question ", "yes", "no", "not ", "sure", "```", "####", "#",
+    "score", "of ", "best ", "choice ", "1", "/", ".", "!", "=", "–", "是", "。", "①", "최종", "_", ":", "step ", "\t", "×",
+    "\ufdfa", "maybe (low)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("reader", READERS)
+@settings(deadline=None, max_examples=10)
+@given(st.lists(st.sampled_from(TOKENS), min_size=1, max_size=5).map("".join), st.lists(st.sampled_from(TOKENS), max_size=2).map("".join))
+def test_whatever_is_repeated_is_read_in_linear_time(reader: str, pattern: str, end: str) -> None:
+    text = (pattern * (30_000 // len(pattern) + 1))[:30_000] + end
+    start = time.process_time()
+    READERS[reader](text)
+    assert time.process_time() - start < 0.5
+
+
+def test_of_a_reply_without_end_the_end_is_read() -> None:
+    long = "so we go on and on, " * 20_000
+    assert parsing.label(f"{long}. Judgement: sure", LABELS) == "sure"
+    assert parsing.score(f"{long}. Score: 7", Scale(1, 10)) == 7
+    assert parsing.score(f"{long} un{' ' * 99_999}7", Scale(1, 10)) is None, "what is left after the cut is not the whole reply"
+    assert parsing.label("x" * 200_000 + "sure", LABELS) is None, "nor is half a word a word"
+
+
+def test_more_than_a_list_can_hold_is_left_out() -> None:
+    assert len(parsing.list_items("1. a\n" * 200_000)) == 20_000
+    assert len(parsing.list_items("[" + '"a",' * 200_000 + '"a"]')) == 20_000
 
 
 @settings(deadline=None)

@@ -15,15 +15,15 @@ __all__ = ["before_new_example", "before_run_on", "box_spans", "boxes", "final_a
 _MARKER = re.compile(
     r"(?P<hashes>(?<!\#)\#{4}(?!\#)[ \t]*(?=[-−+$£€¥]?[\d.]|(?:yes|no|true|false)\b))"
     r"|^[ \t]*(?:\#{1,6}[ \t]*|[*_]{2})(?:[*_]{2})?(?:final[ \t]+)?answer[*_]{0,2}[ \t]*$"
-    r"|(?:\b(?:final[ \t]+|correct[ \t]+)?answer[ \t]*(?:[*_]{2})?[ \t]*(?:[:：]|\bis\b[ \t]*[:：]?)"
+    r"|(?:\b(?:final[ \t]+|correct[ \t]+)?answer[ \t]*(?:[*_]{2}[ \t]*)?(?:[:：]|\bis\b[ \t]*[:：]?)"
     r"|(?:最终)?答案(?:是|为)?[ \t]*[:：]?|(?:정답|답)(?:은|:|：))[ \t]*(?:[*_]{2})?[ \t]*"
     r"|(?P<box>\\(?:boxed|fbox)[ \t]*\{)",
     re.IGNORECASE | re.MULTILINE,
 )
 _NEW_EXAMPLE = re.compile(
     r"^[ \t]*(?:\#{1,6}[ \t]*)?(?:[*_]{2})?"
-    r"(?:(?:question|problem|input|example|puzzle|user|human|q)[ \t]*\d{0,4}[ \t]*(?:[*_]{2})?[:：]|问题[:：]|질문[:：])"
-    r"|^[ \t]*\#{1,6}[ \t]*(?:[*_]{2})?(?:question|problem|example|puzzle)(?:[ \t]+\d{1,4})?[ \t]*(?:[*_]{2})?[ \t]*$"
+    r"(?:(?:question|problem|input|example|puzzle|user|human|q)[ \t]*(?:\d{1,4}[ \t]*)?(?:[*_]{2})?[:：]|问题[:：]|질문[:：])"
+    r"|^[ \t]*\#{1,6}[ \t]*(?:[*_]{2})?(?:question|problem|example|puzzle)(?:[ \t]+\d{1,4})?[ \t]*(?:[*_]{2}[ \t]*)?$"
     r"|^[ \t]*\[(?:question|problem|example|user|human|q)[ \t]*\d{0,4}\]"
     r"|(?<=[.!?])[ \t]+(?:question|problem|q)[ \t]*\d{0,4}:"
     r"|<\|(?:im_end|im_start|endoftext|eot_id)\|>|</s>",

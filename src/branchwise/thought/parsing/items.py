@@ -39,6 +39,9 @@ _CLOSING = re.compile(
     re.IGNORECASE,
 )
 
+_MOST = 20_000
+"""A reply of more lines, or a list of more entries, is not read further: nobody asked for as many, and each costs some 20 µs."""
+
 
 @dataclass(slots=True)
 class _Line:
@@ -97,10 +100,15 @@ def _spaced(text: str) -> str:
     return _TIGHT.sub(r"\g<0> ", text) if counting and enough else text
 
 
+def _beginning(text: str) -> str:
+    lines = text.splitlines()
+    return text if len(lines) <= _MOST else "\n".join(lines[:_MOST])
+
+
 def _lines(text: str) -> list[_Line]:
     lines: list[_Line] = []
     fences, inside, blank = 0, False, False
-    for raw in _spaced(text).splitlines():
+    for raw in _spaced(_beginning(text)).splitlines():
         if _FENCE.match(raw):
             inside = not inside
             fences += inside
@@ -194,11 +202,11 @@ def list_items(text: str) -> list[str]:
     """The proposals in a reply, in order, cleaned of markers, emphasis, fences, preamble and closing words; repeats are kept.
 
     Numbers (`1.` `1)` `(1)` `1、` `①` `Step 1:`), bullets and fences make items; without any, every line is one. Lines that continue an
-    item are joined to it, details below it by line breaks.
+    item are joined to it, details below it by line breaks. No more than the first 20,000 lines are read.
     """
     content = strip_reasoning(text)
     if (strings := _json_list(content)) is not None:
-        return [entry.strip() for entry in strings if entry.strip()]
+        return [entry.strip() for entry in strings[:_MOST] if entry.strip()]
     lines = _lines(content)
     marked = any(line.kind for line in lines)
     found = _texts(_grouped(lines)) if marked else [line.text for line in lines if not _is_preamble(line)]

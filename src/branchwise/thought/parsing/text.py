@@ -13,6 +13,9 @@ _BOLD = re.compile(r"(?<![\w*])\*\*(?=[^\s*])([^*\n]+(?:\*[^*\n]+)*)\*\*(?![\w*]
 _UNDER = re.compile(r"(?<!\S)__(?=[^\s_])([^_\n]+(?:_[^_\n]+)*)__(?=[\s.,;:!?)]|$)")
 _WRAPS = (("`", "`"), ('"', '"'), ("“", "”"), ("「", "」"))
 _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
+_LONGEST = 100_000
+"""A verdict stands at the end of a reply; no more than this many characters before the end are read for it."""
+_BLANKS = re.compile(r"\s{2,}|[^\S\n ]")
 _FOLDED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "−": "-", "–": "-", "—": "-", "*": None, "`": None, "\r": "\n"})
 
 
@@ -22,8 +25,16 @@ def strip_reasoning(text: str) -> str:
 
 
 def fold(text: str) -> str:
-    """Content in one plain form for reading verdicts: full-width and compatibility forms, quotes and dashes unified, emphasis gone."""
-    return unicodedata.normalize("NFKC", strip_reasoning(text)).translate(_FOLDED)
+    """Content in one plain form for reading verdicts: full-width and compatibility forms, quotes and dashes unified, emphasis gone, each run
+    of blanks one blank or one line break.
+
+    Of a reply longer than 100,000 characters it is the end, behind an ellipsis.
+    """
+    content = strip_reasoning(text)
+    if len(content) > _LONGEST:
+        content = f"… {content[-_LONGEST:].split(None, 1)[-1]}"
+    plain = unicodedata.normalize("NFKC", content).translate(_FOLDED)
+    return _BLANKS.sub(lambda blanks: "\n" if "\n" in blanks[0] else " ", plain)
 
 
 def sentences(text: str) -> list[str]:

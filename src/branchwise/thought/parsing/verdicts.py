@@ -23,7 +23,7 @@ _INTERJECTION = re.compile(r"(?:sure|certainly)\s*(?:!|[,.]\s*(?:here|let|i\b|i'
 _CONFIDENCE = re.compile(r"\s*[(\[（]\s*(certain|high|medium|low)(?:\s+confidence)?\s*[)\]）][\s.,;]*\Z", re.IGNORECASE)
 
 _MENTIONS = 100
-"""A sentence that names labels more often than this is no statement; the rest of it is not read."""
+"""A sentence that names verdicts more often than this is no statement; the rest of it is not read."""
 
 _NAMED = r"(?:choice|option|answer|candidate|one|plan|number|state)"
 _VALUE = r"[\s:=#\"'(\[{]*(?:is\s+)?(?:number\s+|no\.\s*|#\s*)?(\d{1,9})(?!\d|\.\d)"
@@ -101,7 +101,8 @@ def _in_range(digits: str, n: int) -> int | None:
 
 def _said(text: str) -> bool | None:
     """The one verdict in `text`; `None` for none or both."""
-    kinds = {match[1] is not None for match in _YES_NO.finditer(text) if not _NOT.search(text, max(0, match.start() - 60), match.start())}
+    found = islice(_YES_NO.finditer(text), _MENTIONS)
+    kinds = {match[1] is not None for match in found if not _NOT.search(text, max(0, match.start() - 60), match.start())}
     return kinds.pop() if len(kinds) == 1 else None
 
 
