@@ -25,7 +25,7 @@ export class Pane {
     this.head = el("div.pane-head");
     this.legend = el("div.legend", { role: "group", ariaLabel: "Show or hide kinds of thoughts" });
     this.tools = el("div.tools", { role: "group", ariaLabel: "View" });
-    this.over = el("div.over", { role: "status" });
+    this.over = el("div.cover", { role: "status" });
     this.trouble = el("div.trouble", { role: "alert" });
     this.view.element.append(this.over, this.tools, this.trouble);
     this.element = el("section.pane", { ariaLabel: `Run ${id}`, onfocusin: () => app.focused(this), onpointerdown: () => app.focused(this) }, this.head, this.view.element, this.legend);

@@ -37,7 +37,8 @@ export class Server {
         }
       } catch (error) {
         if (signal.aborted) return {};
-        if (error instanceof SourceError && error.status) throw error;
+        const broken = error instanceof TypeError || error instanceof SyntaxError || (error instanceof SourceError && !error.status);
+        if (!broken) throw error;
       }
       trouble("The connection was lost. Trying again …");
       await new Promise((done) => setTimeout(done, wait));
