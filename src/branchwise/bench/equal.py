@@ -1,10 +1,11 @@
 """The same budget for each method and item: a method that finishes early is repeated with new seeds, and the repeats vote. Knows no gold.
 
 How it is spent. The amount A is in tokens, calls or dollars. Repeats run one after the other, each with one step at a time (window 1), so that
-what was spent after a step is exact. A repeat ends when its search does, or at the step at which the whole is nearest to A: it stops when less
-than half of a mean step is left, the writing of an answer set aside. Another repeat begins while at least half of its first step is left.
-The last repeat is dropped where the whole is nearer to A without it. Methods that sample many whole answers in one step (cot_sc, best_of_n)
-get fewer of them where their room is less.
+what was spent after every step is exact. They go on until A is passed; then what is kept ends either with the last step (and the writing of the
+answer) below A, or with the first one above it. Which of the two is drawn: the upper one with the probability that makes the mean A, by a number
+that belongs to the item and the seed, so that neither cost nor answer can shape it. So a unit is off A by a part of a step, and a method's mean
+over many items is A, however large its steps are. Methods that sample many whole answers in one step (cot_sc, best_of_n) get fewer of them where
+their room is less.
 """
 
 from __future__ import annotations
@@ -28,6 +29,8 @@ __all__ = ["Filled", "Meter", "cost_of", "fill", "first_chains", "seed_of", "vot
 
 _LEAST = 0.01
 """What is left below this share of the amount is not spent."""
+_HARDLY = 0.25
+"""By how much a prediction of what a step costs may be wrong, in steps."""
 _MOST = 1000
 """Repeats of one unit at the most."""
 _TYPICAL = 4
@@ -47,17 +50,21 @@ def seed_of(seed: int, repeat: int) -> int:
 
 
 class Meter(Stop):
-    """Ends a run at the step that is nearest to `room`; `outer` can end it too. `answer` is what writing the answer costs, if known."""
+    """Ends a run when what it costs has passed `room`, or after `at` steps; `outer` can end it too.
 
-    def __init__(self, by: str, room: float, answer: float | None, outer: Stop) -> None:
+    `answer` is what writing the answer costs, if known. `draw` is the unit's number in (0, 1): a step that would hardly be kept is not begun.
+    """
+
+    def __init__(self, by: str, room: float, answer: float | None, draw: float, outer: Stop, at: int | None = None) -> None:
         super().__init__()
-        self._by, self._room, self._answer, self._outer = by, room, answer, outer
+        self._by, self._room, self._answer, self._draw, self._outer, self._at = by, room, answer, draw, outer, at
         self._run: Run | None = None
-        self.steps = 0
+        self.costs: list[float] = []
+        """What was spent after each step, the writing of the answer left out."""
 
     def add(self, run: Run) -> None:
         """Called by `solve`."""
-        self._run, self.steps = run, 0
+        self._run, self.costs = run, []
         self._outer.add(run)
 
     def remove(self, run: Run) -> None:
@@ -69,11 +76,12 @@ class Meter(Stop):
         run = self._run
         if run is None or not (isinstance(event, Judged) or (isinstance(event, Expanded) and event.role != "answer")):
             return
-        self.steps += 1
         spent = run.ledger.spent
         cost, calls = cost_of(spent, self._by), max(1, spent.calls)
+        self.costs.append(cost)
         answer = 0.0 if run.method.answer is None else cost / calls if self._answer is None else self._answer
-        if self._room - cost - answer < cost / self.steps / 2:
+        over = self._room - cost - answer <= (self._draw - _HARDLY) * cost / len(self.costs)
+        if len(self.costs) == self._at or (self._at is None and (over or cost + answer >= self._room)):
             run.interrupt(f"budget:{self._by}")
 
 
@@ -87,34 +95,63 @@ class Filled:
 
 
 Repeat = Callable[[int, int | None, Meter], Awaitable[Result]]
-"""Runs a repeat by its number, with so many chains (`None`: as configured), under a meter."""
+"""Runs a repeat by its number, with so many chains (`None`: as configured), under a meter; what it was asked before costs nothing."""
 
 
-async def fill(amount: float, by: str, repeat: Repeat, stop: Stop, *, chains: int | None = None, first: int | None = None) -> Filled:
-    """Repeat until the whole is nearest to `amount`. `chains` is the method's number of whole answers a step, `first` that of repeat 0."""
+async def fill(
+    amount: float, by: str, repeat: Repeat, stop: Stop, *, draw: float, chains: int | None = None, first: int | None = None
+) -> Filled:  # fmt: skip
+    """Repeat until the whole has passed `amount`. `chains` is the method's number of whole answers a step, `first` that of repeat 0."""
     found = Filled()
     plan = _Plan(by, chains)
     total = 0.0
     for number in range(_MOST):
         room = amount - total
-        if number and (room < _LEAST * amount or room < plan.least / 2):
+        if number and (room < _LEAST * amount or room < (draw - _HARDLY) * plan.least):
             break
         count = first if not number else plan.chains(room)
-        meter = Meter(by, room, plan.answer, stop)
+        meter = Meter(by, room, plan.answer, draw, stop)
         result = await repeat(number, count, meter)
         cost = cost_of(result.usage, by)
         found.paid += result.usage
-        if number and result.stop_reason == "failed":
-            found.error = f"repeat {number + 1} failed: {result.error}"
+        if result.stop_reason == "failed" or not cost:
+            if not number:
+                found.kept.append(result)
+            elif result.stop_reason == "failed":
+                found.error = f"repeat {number + 1} failed: {result.error}"
             break
-        if number and (cost - room > room or not cost):
+        keep = _kept(meter.costs, cost, room, draw, number > 0)
+        if keep == 0:
+            break
+        if keep < len(meter.costs):
+            shorter = await repeat(number, count, Meter(by, room, plan.answer, draw, stop, at=keep))
+            answer = shorter.by_role.get("answer", Usage())
+            found.paid += answer if answer != result.by_role.get("answer", Usage()) else Usage()
+            found.kept.append(shorter)
             break
         found.kept.append(result)
         total += cost
-        if result.stop_reason == "failed" or not cost:
+        plan.learn(result, len(meter.costs), count or chains)
+        if total >= amount:
             break
-        plan.learn(result, meter.steps, count or chains)
     return found
+
+
+def _kept(costs: Sequence[float], whole: float, room: float, draw: float, droppable: bool) -> int:
+    """How many steps of a repeat are kept: all where it fits, else up to the last one below `room` or the first above it, as `draw` says.
+
+    `costs` are after each step, `whole` is with the writing of the answer; 0 steps only where the repeat may be dropped.
+    """
+    if whole <= room or not costs:
+        return max(1, len(costs))
+    answer = whole - costs[-1]
+    ends = [(0, 0.0)] if droppable else []
+    ends += [(steps, cost + answer) for steps, cost in enumerate(costs, 1)]
+    upper = next(place for place, (_, cost) in enumerate(ends) if cost > room)
+    if not upper:
+        return ends[0][0]
+    (below, low), (above, high) = ends[upper - 1], ends[upper]
+    return above if (room - low) / (high - low) > draw else below
 
 
 class _Plan:

@@ -30,7 +30,10 @@ from branchwise.tasks import task as find_task
 
 __all__ = ["Grid", "Route", "Unit", "choose", "make_grid"]
 
+_NUMBER = re.compile(r"\d{1,9}(?=\D*$)", re.ASCII)
 _SPAN = re.compile(r"\d*:?\d*")
+_GOLDEN = 0.6180339887498949
+"""Multiples of it, without their whole parts, fill (0, 1) evenly."""
 _SAMPLE = re.compile(r"sample:(\d{1,9})(?::(\d{1,9}))?")
 
 
@@ -65,6 +68,14 @@ class Unit:
     def found_task(self) -> Task:
         """The task. Raises `UnknownName`."""
         return find_task(self.task)
+
+    @property
+    def draw(self) -> float:
+        """A number in (0, 1) that belongs to the item and the seed; evenly spread over neighbouring items."""
+        number = _NUMBER.search(self.item.id)
+        place = self.item.rank if self.item.rank is not None else int(number[0]) if number else None
+        base = int(digest(["draw", self.task, self.seed, self.item.id if place is None else ""]), 16) / 16**16
+        return min(0.99, max(0.01, (base + (place or 0) * _GOLDEN) % 1.0))
 
     @property
     def chains(self) -> int | None:

@@ -109,7 +109,7 @@ class _Running:
         async def repeat(number: int, count: int | None, meter: Meter) -> Result:
             return await self.one(problem, number, count, meter)
 
-        return await fill(amount, unit.equal, repeat, self.bench.stop, chains=chains, first=first)
+        return await fill(amount, unit.equal, repeat, self.bench.stop, draw=unit.draw, chains=chains, first=first)
 
     async def one(self, problem: Problem, number: int, chains: int | None, meter: Meter | None) -> Result:
         """One run, gone on with where it was cut off. Raises `Cut`."""
