@@ -2,15 +2,22 @@
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
 
+import branchwise as bw
 from branchwise.errors import ModelError, PermanentError, TransientError, Unsupported, UsageError
 from branchwise.model.abilities import Abilities
-from branchwise.model.base import Message, Outcome, Request
+from branchwise.model.base import CallId, Message, Outcome, Request
 from branchwise.model.openai_http import OpenAIChat
 from branchwise.model.secrets import Secret
+from branchwise.model.tape import Tape
+from branchwise.trace import Call, read_trace
+from support.runs import random_method
+from support.worlds import Toy
 
 Ask = Callable[..., Request]
 
@@ -32,6 +39,23 @@ async def test_n_samples_come_back_with_model_and_fingerprint(faults: Any, ask: 
     assert len(set(reply.texts)) == 4
     assert (reply.model, reply.system_fingerprint, reply.missing) == ("m", "fp_1", 0)
     assert sum(s.usage.completion_tokens for s in reply.samples) == 40
+
+
+async def test_the_fingerprint_of_the_system_is_in_the_trace_and_on_the_tape(faults: Any, tmp_path: Path) -> None:
+    """Case 74: what produced a text can be told later, also where the seed did not fix it."""
+    path = tmp_path / "trace.jsonl"
+    async with OpenAIChat("m", faults.url("good")) as model:
+        result = await bw.solve(Toy(1), random_method(Random(3)), model, seed=7, trace=path)
+    calls = [event for event in read_trace(path) if isinstance(event, Call)]
+    assert calls
+    assert all((call.system_fingerprint, call.model) == ("fp_1", "m") for call in calls)
+    assert [b["seed"] for b in faults.seen["good"]] == list(dict.fromkeys(b["seed"] for b in faults.seen["good"])), "no seed twice"
+    tape = Tape.load(path)
+    where = CallId(calls[0].node, calls[0].occurrence, calls[0].role, calls[0].digest, calls[0].repeat)
+    found = tape.find(where, calls[0].first)
+    assert found is not None
+    assert found[2] == "fp_1"
+    assert result.usage.calls == sum(len(call.samples) for call in calls)
 
 
 async def test_more_samples_than_a_request_may_ask_for_take_several(faults: Any, ask: Ask) -> None:
