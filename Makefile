@@ -33,6 +33,8 @@ demo: $(VENV)/.demo
 	$(BIN)/branchwise show $(VENV)/demo.jsonl
 
 test: $(VENV)/.dev
+	@for name in chromium chromium-browser google-chrome chrome; do command -v $$name >/dev/null && exit 0; done; \
+	 echo "no Chromium here: the page's tests in a browser will be skipped; to run them: apt-get install chromium"
 	$(BIN)/python -m pytest
 
 lint: $(VENV)/.dev
