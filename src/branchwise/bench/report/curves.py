@@ -70,7 +70,7 @@ def visited_curves(family: Family) -> list[Curve]:
     if searches:
         chosen = [Point(x, c.score, name, c.interval.low, c.interval.high) for x, name, c in searches]
         oracle = [Point(x, c.oracle, name, c.oracle_interval.low, c.oracle_interval.high) for x, name, c in searches]
-        curves += [Curve("searches, as chosen", tuple(chosen)), Curve("searches, any right state (oracle)", tuple(oracle), oracle=True)]
+        curves += [Curve("as chosen, searches", tuple(chosen)), Curve("oracle: any right state, searches", tuple(oracle), oracle=True)]
     return curves
 
 
@@ -78,4 +78,4 @@ def _best_of_k(name: str, found: Repeated) -> Curve:
     counts = [counts for counts in found.by_item.values() if counts[0]]
     most = min(min(n for n, _ in counts), MOST_K)
     points = [Point(k, fmean(pass_at_k(n, right, k) for n, right in counts), f"k={k}") for k in range(1, most + 1)]
-    return Curve(f"{name}, best of k (oracle)", tuple(points), oracle=True)
+    return Curve(f"oracle: best of k, {name}", tuple(points), oracle=True)

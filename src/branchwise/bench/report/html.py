@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import re
 from collections.abc import Sequence
 from html import escape
 from importlib import resources
@@ -13,15 +12,12 @@ from importlib import resources
 from branchwise.bench.report.document import Report
 from branchwise.bench.report.plots import Plot, inline, plots
 from branchwise.bench.report.tables import Table, family_tables, published_table
+from branchwise.bench.report.words import visible
 
 __all__ = ["page"]
 
 _MOST = 200
 """Failed units that are listed; the JSON has all."""
-_HIDDEN = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
-)
-"""What would reorder or hide text, or is no text."""
 
 
 def page(report: Report) -> bytes:
@@ -39,7 +35,7 @@ def page(report: Report) -> bytes:
 
 def _text(value: object) -> str:
     """Escaped, with what cannot be seen written out."""
-    return escape(_HIDDEN.sub(lambda match: f"\\u{{{ord(match[0]):x}}}", str(value).replace("\r\n", "\n")))
+    return escape(visible(str(value)))
 
 
 def _body(report: Report) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from typing import Any
 from branchwise.bench.report.curves import Curve
 from branchwise.bench.report.document import Report
 from branchwise.bench.report.trees import Calibration, Failures
+from branchwise.bench.report.words import visible
 from branchwise.errors import UsageError
 
 __all__ = ["Plot", "inline", "plots", "png", "svg"]
@@ -21,6 +23,8 @@ _INK = "#111111"
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c6bb1", "#7f7f7f")
 """Readable on white and on black, and told apart by people who see few colours (Okabe and Ito 2008, black and yellow replaced)."""
 _MARKERS = "osD^vP*X"
+_LONGEST = 44
+"""Characters of a name in a legend."""
 _RC = {
     "svg.fonttype": "none", "svg.hashsalt": "branchwise", "text.parse_math": False, "axes.edgecolor": _INK, "axes.labelcolor": _INK,
     "text.color": _INK, "xtick.color": _INK, "ytick.color": _INK, "axes.grid": True, "grid.color": "#999999", "grid.alpha": 0.3,
@@ -54,8 +58,10 @@ def _style() -> Iterator[None]:
 
 
 def _rendered(plot: Plot, form: str, **more: Any) -> bytes:
-    with _style():
+    with _style(), warnings.catch_warnings():
         from matplotlib.figure import Figure
+
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a browser has other fonts
 
         figure = Figure()
         plot.draw(figure.subplots())
@@ -66,12 +72,12 @@ def _rendered(plot: Plot, form: str, **more: Any) -> bytes:
 
 def svg(plot: Plot) -> bytes:
     """A file of its own, without a date."""
-    return _rendered(plot, "svg", metadata={"Date": None, "Creator": None, "Title": plot.title}, facecolor="white")
+    return _rendered(plot, "svg", metadata={"Date": None, "Creator": None, "Title": visible(plot.title)}, facecolor="white")
 
 
 def png(plot: Plot) -> bytes:
     """At 150 dots an inch."""
-    return _rendered(plot, "png", dpi=150, metadata={"Software": None, "Title": plot.title}, facecolor="white")
+    return _rendered(plot, "png", dpi=150, metadata={"Software": None, "Title": visible(plot.title)}, facecolor="white")
 
 
 def inline(plot: Plot) -> str:
@@ -131,6 +137,13 @@ _FUNNEL = (
 )
 
 
+def _label(name: str) -> str:
+    """A name in a legend: short, and nothing hidden in it. A name that begins with an underscore would be left out."""
+    text = " ".join(visible(name).split())
+    text = text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+    return f" {text}" if text.startswith("_") else text
+
+
 def _look(place: int) -> dict[str, Any]:
     return {"color": _COLOURS[place % len(_COLOURS)], "marker": _MARKERS[place % len(_MARKERS)]}
 
@@ -142,7 +155,7 @@ def _cost(number: int, where: str, curves: Sequence[Curve]) -> Plot:
                 assert point.low is not None
                 assert point.high is not None
                 error = [[max(0.0, point.y - point.low)], [max(0.0, point.high - point.y)]]
-                axes.errorbar([point.x], [point.y], yerr=error, linestyle="none", capsize=3, label=curve.name, **_look(place))
+                axes.errorbar([point.x], [point.y], yerr=error, linestyle="none", capsize=3, label=_label(curve.name), **_look(place))
         _axes(axes, "tokens a unit (prompt and reply)", "as chosen")
         spans = [point.x for curve in curves for point in curve.points if point.x > 0]
         if spans and max(spans) > 8 * min(spans):
@@ -158,7 +171,7 @@ def _visited(number: int, where: str, curves: Sequence[Curve]) -> Plot:
             x, y = [point.x for point in curve.points], [point.y for point in curve.points]
             many = len(x) > 20
             style = {"linestyle": "--", "markerfacecolor": "none"} if curve.oracle else {"linestyle": "-"}
-            axes.plot(x, y, label=curve.name, **style, **(_look(place) | ({"marker": ""} if many else {})))
+            axes.plot(x, y, label=_label(curve.name), **style, **(_look(place) | ({"marker": ""} if many else {})))
         if any(point.x > 20 for curve in curves for point in curve.points):
             _log(axes)
         _axes(axes, "thoughts visited an item", "success")
@@ -192,8 +205,8 @@ def _bars(name: str, title: str, caption: str, label: str, rows: Sequence[tuple[
         width = 0.8 / len(rows)
         for place, (method, shares) in enumerate(rows):
             at = [index + (place - (len(rows) - 1) / 2) * width for index in range(len(groups))]
-            colour = _COLOURS[place % len(_COLOURS)]
-            axes.bar(at, [shares.get(group, 0.0) for group in groups], width * 0.92, label=method, color=colour, hatch="" if place < 8 else "//")
+            colour, hatch = _COLOURS[place % len(_COLOURS)], "" if place < len(_COLOURS) else "//"
+            axes.bar(at, [shares.get(group, 0.0) for group in groups], width * 0.92, label=_label(method), color=colour, hatch=hatch)
         axes.set_xticks(range(len(groups)), groups)
         axes.grid(visible=False, axis="x")
         _axes(axes, "", label)
@@ -205,7 +218,7 @@ def _calibrated(number: int, where: str, found: Sequence[tuple[str, Calibration]
     def draw(axes: Any) -> None:
         axes.plot([0, 1], [0, 1], color="#999999", linestyle=":", label="value = truth")
         for place, (method, one) in enumerate(found):
-            axes.plot([b.value for b in one.bins], [b.hopeful for b in one.bins], label=f"{method} (n = {one.states:,})", **_look(place))
+            axes.plot([b.value for b in one.bins], [b.hopeful for b in one.bins], label=f"{_label(method)} (n = {one.states:,})", **_look(place))
         axes.set_xlim(-0.03, 1.03)
         _axes(axes, "value given by the evaluator", "share of states that were good")
 

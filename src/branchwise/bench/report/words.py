@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from branchwise.bench.report.cells import Cell, Family, families
 from branchwise.bench.report.pairs import Pair
 from branchwise.bench.report.spending import Spending
 
-__all__ = ["baseline_words", "p_value", "percent", "title", "trouble"]
+__all__ = ["baseline_words", "p_value", "percent", "title", "trouble", "visible"]
+
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
+)
+"""What would reorder or hide text, or is no text."""
+
+
+def visible(text: str) -> str:
+    """`text` with what cannot be seen written out: `\\u{202e}`."""
+    return _HIDDEN.sub(lambda match: f"\\u{{{ord(match[0]):x}}}", text.replace("\r\n", "\n"))
 
 
 def percent(share: float) -> str:
