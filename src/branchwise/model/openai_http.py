@@ -179,9 +179,11 @@ class OpenAIChat:
 
     async def _send(self, body: dict[str, Any]) -> Any:
         """One HTTP request; the reply's JSON."""
+        if not self._stream:  # the typed method checks each field of the body again, which takes a sixth of a call's time
+            fields = {k: v for k, v in body.items() if k not in ("extra_headers", "extra_body")} | body.get("extra_body", {})
+            content = await self._client.post("/chat/completions", cast_to=bytes, body=fields, options={"headers": body["extra_headers"]})
+            return orjson.loads(content)
         chat = self._client.chat.completions
-        if not self._stream:
-            return orjson.loads((await chat.with_raw_response.create(**body)).content)
         streaming = chat.with_streaming_response.create(**body, stream=True, stream_options={"include_usage": True})
         async with streaming as response:
             return await collect(response.iter_lines(), self._name)
