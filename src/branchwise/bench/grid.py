@@ -30,7 +30,6 @@ from branchwise.tasks import task as find_task
 
 __all__ = ["Grid", "Route", "Unit", "choose", "make_grid"]
 
-_NUMBER = re.compile(r"\d{1,9}(?=\D*$)", re.ASCII)
 _SPAN = re.compile(r"\d*:?\d*")
 _GOLDEN = 0.6180339887498949
 """Multiples of it, without their whole parts, fill (0, 1) evenly."""
@@ -56,6 +55,8 @@ class Unit:
     entry: Entry
     route: Route
     seed: int
+    place: int
+    """Of the item in its list, from 0."""
     budget: Budget
     temperature: float | None = None
     max_tokens: int | None = None
@@ -72,10 +73,8 @@ class Unit:
     @property
     def draw(self) -> float:
         """A number in (0, 1) that belongs to the item and the seed; evenly spread over neighbouring items."""
-        number = _NUMBER.search(self.item.id)
-        place = self.item.rank if self.item.rank is not None else int(number[0]) if number else None
-        base = int(digest(["draw", self.task, self.seed, self.item.id if place is None else ""]), 16) / 16**16
-        return min(0.99, max(0.01, (base + (place or 0) * _GOLDEN) % 1.0))
+        base = int(digest(["draw", self.task, self.seed]), 16) / 16**16
+        return min(0.99, max(0.01, (base + self.place * _GOLDEN) % 1.0))
 
     @property
     def chains(self) -> int | None:
@@ -157,7 +156,9 @@ def make_grid(spec: Spec, data_of: Callable[[str], Path | None], overrides: Mapp
     data: dict[str, dict[str, str]] = {}
     for part in spec.parts:
         task, path = part.found, data_of(part.task)
-        items = choose(task.items(path), part.items)
+        listed = task.items(path)
+        places = {item.id: place for place, item in enumerate(listed)}
+        items = choose(listed, part.items)
         golds = truths_of(task, path, (overrides or {}).get(task.name, {}))
         data[task.name] = _source(task, path)
         truths |= {(task.name, item.id): golds(item) for item in items}
@@ -165,7 +166,7 @@ def make_grid(spec: Spec, data_of: Callable[[str], Path | None], overrides: Mapp
         _check(task, items, [entry for entry, _ in found])
         for item in items:
             truth = truths[task.name, item.id]
-            units += [_unit(spec, task, item, truth, entry, route, seed) for seed in spec.seeds for entry, route in found]
+            units += [_unit(spec, task, item, places[item.id], truth, entry, route, seed) for seed in spec.seeds for entry, route in found]
     seen: dict[tuple[str, str, str, str, int], Unit] = {}
     for unit in units:
         seen.setdefault((unit.task, unit.item.id, unit.entry.label, unit.route.label, unit.seed), unit)
@@ -186,14 +187,14 @@ def _routes(entry: Entry, spec: Spec, labels: Iterable[str]) -> list[Route]:
     return [Route(label=", ".join([base, *(f"{role}: {label}" for role, label in sorted(others.items()))]), base=base, others=others)]
 
 
-def _unit(spec: Spec, task: Task, item: Item, truth: Truth, entry: Entry, route: Route, seed: int) -> Unit:
+def _unit(spec: Spec, task: Task, item: Item, place: int, truth: Truth, entry: Entry, route: Route, seed: int) -> Unit:
     equal = None if spec.equal is None else [spec.equal.by, spec.equal.amount]
     shape = [
         task.name, item.id, item.input, repr(truth), entry_json(entry), route.label, seed, spec.budget.to_json(), spec.temperature,
-        spec.max_tokens, equal,
+        spec.max_tokens, equal, place,
     ]  # fmt: skip
     return Unit(
-        id=digest(shape), task=task.name, item=item, entry=entry, route=route, seed=seed, budget=spec.budget,
+        id=digest(shape), task=task.name, item=item, entry=entry, route=route, seed=seed, place=place, budget=spec.budget,
         temperature=spec.temperature, max_tokens=spec.max_tokens, equal="" if spec.equal is None else spec.equal.by,
         amount=None if spec.equal is None else spec.equal.amount,
     )  # fmt: skip
