@@ -22,7 +22,8 @@ from typing import Any
 
 import openai
 
-from branchwise.budget import Budget, Ledger
+from branchwise.budget import Budget
+from branchwise.ledger import Ledger
 from branchwise.model.base import Message, Request
 from branchwise.model.layers.limited import Limited
 from branchwise.model.layers.metered import Metered

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from branchwise import Budget, Price, Usage, UsageError
-from branchwise.budget import Bound, Ledger
+from branchwise.budget import Bound
 from branchwise.errors import OutOfBudget
+from branchwise.ledger import Ledger
 
 FREE = Price(0, 0)
 

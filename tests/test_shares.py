@@ -22,7 +22,8 @@ from branchwise import (
     best_path,
     solve,
 )
-from branchwise.budget import Bound, Ledger, Price
+from branchwise.budget import Bound, Price
+from branchwise.ledger import Ledger
 from branchwise.model.base import Message
 from branchwise.model.layers.seeded import Seeded, Turn
 from branchwise.shares import LEAST, Shares

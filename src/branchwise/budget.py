@@ -1,15 +1,14 @@
-"""Limits, and what was spent: Usage, Bound, Budget, Ledger. Knows no model and never waits."""
+"""Limits, and what was spent, as values: Usage, Price, Bound, Budget. Who keeps them is ledger.py."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
-from branchwise.errors import OutOfBudget, UsageError
+from branchwise.errors import UsageError
 
-__all__ = ["Bound", "Budget", "Ledger", "Price", "Usage"]
+__all__ = ["Bound", "Budget", "Price", "Usage"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,151 +154,3 @@ class Budget:
     def to_json(self) -> dict[str, Any]:
         """The limits that are set."""
         return {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) is not None}
-
-
-class Ledger:
-    """Keeps the budget of one run exactly. It answers at once and never waits: waiting is the engine's.
-
-    Invariant: `spent + every hold + reserve` stays within each cap as long as no single request spends more than its own bound.
-    """
-
-    def __init__(
-        self, budget: Budget, price: Price | Mapping[str, Price | None] | None, clock: Callable[[], float] = time.monotonic,
-        recorded: bool = False,
-    ) -> None:  # fmt: skip
-        self._recorded = recorded
-        self._prices: Mapping[str, Price | None] = price if isinstance(price, Mapping) else {}
-        price = _dearest(price.values()) if isinstance(price, Mapping) else price
-        if budget.cost is not None and price is None:
-            raise UsageError("--max-cost needs a known price: this model is not in the price table; give --prices FILE, or limit tokens")
-        self.budget, self.price, self.closed = budget, price, False
-        self.capped = budget.calls is not None or budget.tokens is not None or budget.cost is not None
-        self.spent: Usage = Usage()
-        self.by_role: dict[str, Usage] = {}
-        self.reserve = Bound()
-        self.by_step: dict[int, int] | None = None
-        """Tokens charged to each step; a dict turns the counting on."""
-        self._holds: dict[int, Bound] = {}
-        self._flying: dict[int, Bound] = {}
-        self._held = Bound()
-        self._clock = clock
-        self._start = clock()
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the run began (this process)."""
-        return self._clock() - self._start
-
-    def _cost(self, bound: Bound) -> int:
-        """Each call is rounded up by itself, so each can cost one millionth more than its share."""
-        cost = 0 if self.price is None else self.price.cost(bound.prompt_tokens, bound.completion_tokens)
-        return cost + bound.calls if cost else 0
-
-    def _breaks(self, bound: Bound) -> str | None:
-        """The limit that `bound` on top of what is spent would break."""
-        budget, spent = self.budget, self.spent
-        if budget.calls is not None and spent.calls + bound.calls > budget.calls:
-            return "calls"
-        if budget.tokens is not None and spent.tokens + bound.tokens > budget.tokens:
-            return "tokens"
-        if budget.cost is not None and (spent.cost or 0) + self._cost(bound) > round(budget.cost * 1e6, 3):
-            return "cost"
-        return self.overtime()
-
-    def overtime(self) -> str | None:
-        """"seconds" when the time is up."""
-        return "seconds" if self.budget.seconds is not None and self.seconds >= self.budget.seconds else None
-
-    def fits(self, bound: Bound) -> bool:
-        """Whether a step with this worst case can start beside those that run."""
-        return not self.capped or self._breaks(bound + self._held + self.reserve) is None
-
-    def hold(self, step: int, bound: Bound) -> None:
-        """Set `bound` aside for `step` until it is released."""
-        if not self.capped:
-            return
-        self._holds[step] = bound
-        self._held += bound
-
-    def release(self, step: int) -> None:
-        """Give back what `step` did not spend."""
-        self._flying.pop(step, None)
-        if (rest := self._holds.pop(step, None)) is not None:
-            self._subtract(rest)
-
-    def _subtract(self, bound: Bound) -> None:
-        held = self._held
-        self._held = Bound(held.calls - bound.calls, held.prompt_tokens - bound.prompt_tokens, held.completion_tokens - bound.completion_tokens)
-
-    def admit(self, step: int | None, bound: Bound) -> None:
-        """Let one request start. Raises `OutOfBudget` when the run is closed, or when the request fits neither what `step` holds nor the rest.
-
-        A step that asks for more than it announced holds more from then on, so that a wrong worst case cannot break a cap.
-        """
-        if self.closed:
-            raise OutOfBudget("closed")
-        if (limit := self.overtime()) is not None:
-            raise OutOfBudget(limit)
-        if not self.capped:
-            return
-        if step is not None and (hold := self._holds.get(step)) is not None:
-            flying = self._flying.get(step, Bound()) + bound
-            bound = flying.beyond(hold)
-            if bound.calls or bound.tokens:
-                if (limit := self._breaks(bound + self._held + self.reserve)) is not None:
-                    raise OutOfBudget(limit)
-                self._holds[step] = hold + bound
-                self._held += bound
-            self._flying[step] = flying
-        elif (limit := self._breaks(bound + self._held + self.reserve)) is not None:
-            raise OutOfBudget(limit)
-
-    def landed(self, step: int | None, bound: Bound) -> None:
-        """A request that was admitted with `bound` is over; what it spent is charged by itself."""
-        if step is not None and (flying := self._flying.get(step)) is not None:
-            self._flying[step] = flying.beyond(bound)
-
-    def charge(self, step: int | None, role: str, usage: Usage) -> None:
-        """Record what was spent, and take it off the hold of `step`."""
-        self.spent += usage
-        self.by_role[role] = self.by_role[role] + usage if role in self.by_role else usage
-        if step is None:
-            return
-        if self.by_step is not None:
-            self.by_step[step] = self.by_step.get(step, 0) + usage.tokens
-        if (old := self._holds.get(step)) is not None:
-            new = old.less(usage)
-            self._holds[step] = new
-            self._subtract(Bound(old.calls - new.calls, old.prompt_tokens - new.prompt_tokens, old.completion_tokens - new.completion_tokens))
-
-    def close(self) -> None:
-        """No call starts from now on; calls in flight are still charged."""
-        self.closed = True
-
-    def _price(self, role: str) -> Price | None:
-        return self._prices.get(role, self.price)
-
-    def priced(self, usage: Usage, role: str = "") -> Usage:
-        """`usage` with its cost at the price of `role`: unknown without a price; as it is where it was recorded."""
-        if self._recorded:
-            return self.replayed(usage, role)
-        price = self._price(role)
-        unknown = None if usage.calls else 0
-        cost = price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens) if price else unknown
-        return usage if cost == usage.cost else usage.costing(cost)
-
-    def replayed(self, usage: Usage, role: str = "") -> Usage:
-        """Recorded `usage`: its cost stays, but one that was unknown then is known once there is a price (an unknown one is never 0)."""
-        price = self._price(role)
-        if usage.cost is not None or price is None:
-            return usage
-        return usage.costing(price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens))
-
-
-def _dearest(prices: Iterable[Price | None]) -> Price | None:
-    """A price that none of `prices` exceeds, for worst cases; unknown where one of them is."""
-    known = list(prices)
-    found = [price for price in known if price is not None]
-    if not found or len(found) < len(known):
-        return None
-    return Price(max(price.prompt for price in found), max(price.completion for price in found))

@@ -11,8 +11,9 @@ from collections import deque
 from collections.abc import Mapping, Sequence
 from random import Random
 
-from branchwise.budget import Bound, Budget, Ledger
+from branchwise.budget import Bound, Budget
 from branchwise.errors import BranchwiseError
+from branchwise.ledger import Ledger
 from branchwise.method import Method
 from branchwise.problem import Kind, Problem
 from branchwise.rejected import strongest_rejected, told
@@ -26,14 +27,17 @@ from branchwise.tree import Done, Node, Tree
 __all__ = ["Run"]
 
 _NOTHING = Bound()
+_LEAST_AT_WORK = 64
+"""Steps at work at once, or four a place where that is more: enough to leave no place empty, and no more tasks than are of use."""
 
 
 class Run:
     """One run of one method on one problem. `loop` returns the reason why it ended; `tree` is what it found."""
 
     def __init__(
-        self, worker: Worker, ledger: Ledger, recorder: Recorder, seed: int, limits: Mapping[tuple[str, int], int] | None = None
-    ) -> None:
+        self, worker: Worker, ledger: Ledger, recorder: Recorder, seed: int, limits: Mapping[tuple[str, int], int] | None = None,
+        parallel: int = 8,
+    ) -> None:  # fmt: skip
         self.worker, self.ledger, self.recorder = worker, ledger, recorder
         self.method: Method = worker.method
         self.problem: Problem = worker.problem
@@ -50,6 +54,8 @@ class Run:
         self._interrupted = ""
         self._expanding = 0
         self._serial = False
+        self._working = 0
+        self._most = max(_LEAST_AT_WORK, 4 * parallel)
         self._pending: Step | None = None
         self._overfull = False
         self._answering: asyncio.Task[Outcome] | None = None
@@ -175,21 +181,25 @@ class Run:
     def _start(self) -> None:
         """Start what fits, in issue order and without overtaking; nothing beside a serial step. Also whenever a step finishes."""
         waiting, ledger = self._unstarted, self.ledger
-        while waiting and not self._serial and not ledger.closed and ledger.fits(waiting[0].bound):
+        while waiting and self._working < self._most and not self._serial and not ledger.closed and ledger.fits(waiting[0].bound):
             flight = waiting.popleft()
             ledger.hold(flight.number, flight.bound)
             flight.task = self._spawn(flight)
 
     def _spawn(self, flight: InFlight) -> asyncio.Task[Outcome]:
-        task = asyncio.get_running_loop().create_task(self.worker.run(flight))
-        task.add_done_callback(lambda _: self._finished(flight))
-        return task
+        self._working += 1
+        return asyncio.get_running_loop().create_task(self._work(flight))
 
-    def _finished(self, flight: InFlight) -> None:
-        self.ledger.release(flight.number)
-        if flight.serial:
-            self._serial = False
-        self._start()
+    async def _work(self, flight: InFlight) -> Outcome:
+        try:
+            return await self.worker.run(flight)
+        finally:
+            self._working -= 1
+            self.ledger.release(flight.number)
+            if flight.serial:
+                self._serial = False
+            if self._unstarted:
+                self._start()
 
     def _commit(self, flight: InFlight, outcome: Outcome) -> str:
         """Enter a step into the tree, tell the search, and say whether the run ends."""
@@ -305,6 +315,8 @@ class Run:
                 task.cancel()
         if tasks:
             await asyncio.gather(*tasks, return_exceptions=True)
+        for flight in self._queue:  # a task that was cancelled before it began has released nothing
+            self.ledger.release(flight.number)
         self._queue.clear()
         self._unstarted.clear()
 

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from branchwise.budget import Bound, Budget, Ledger, Price, Usage
+from branchwise.budget import Bound, Budget, Price, Usage
 from branchwise.errors import MethodError, TraceError
 from branchwise.hints import hints
+from branchwise.ledger import Ledger
 from branchwise.method import Method, describe
 from branchwise.model.base import LanguageModel
 from branchwise.model.layers.limited import Limited

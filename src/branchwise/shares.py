@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from branchwise.budget import Ledger
+from branchwise.ledger import Ledger
 
 __all__ = ["LEAST", "Shares"]
 

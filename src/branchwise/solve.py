@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from branchwise.budget import Budget, Ledger, Price
+from branchwise.budget import Budget, Price
 from branchwise.engine import Run
 from branchwise.errors import BranchwiseError, TraceError, UsageError
 from branchwise.hints import hints
+from branchwise.ledger import Ledger
 from branchwise.method import Method, describe
 from branchwise.model.base import LanguageModel
 from branchwise.model.cache import ReplyCache
@@ -130,7 +131,7 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
         layers = Taped(cached, tape, recorder, ledger)
         worker = Worker(method, problem, layers, settings.seed, Tree(), settings.retry)
         recorded = tape if len(tape) else getattr(model, "tape", tape)
-        run = Run(worker, ledger, recorder, settings.seed, recorded.limits)
+        run = Run(worker, ledger, recorder, settings.seed, recorded.limits, settings.parallel)
         for notice in notices:
             run.warn(notice)
         with _interruptible(run, settings):

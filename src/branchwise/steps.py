@@ -25,6 +25,8 @@ from branchwise.tree import Node, Tree
 __all__ = ["Found", "InFlight", "Outcome", "Worker", "is_fatal"]
 
 T = TypeVar("T")
+_PLACES = 256
+"""How many states are kept at hand; all others are read off the tree."""
 
 
 @dataclass(slots=True)
@@ -100,6 +102,26 @@ class Worker:
         self.retry = retry
         self.keys: dict[Hashable, Node] = {problem.key(()): tree.root}
         self._prompt_bytes = len(problem.prompt.encode("utf-8", "replace"))
+        self._places: dict[int, tuple[State, str]] = {}
+
+    def place(self, node: Node) -> tuple[State, str]:
+        """The state and the label of `node`, from the nearest ancestor whose place was asked for lately: steps follow each other closely."""
+        places, trail = self._places, []
+        at: Node | None = node
+        while at is not None and at.parent is not None and at.birth not in places:
+            trail.append(at)
+            at = at.parent
+        state, label = places[at.birth] if at is not None and at.parent is not None else ((), "")
+        if not trail:
+            return state, label
+        trail.reverse()
+        state = (*state, *[step.thought for step in trail])
+        for step in trail:
+            label = step.under(label)
+        places[node.birth] = state, label
+        if len(places) > _PLACES:
+            del places[next(iter(places))]
+        return state, label
 
     def bound(self, step: Step, generate: Generator, k: int, limit: int | None = None) -> Bound:
         """The most that a step can spend, retries included; `limit` is the most tokens of one generated reply."""
@@ -135,7 +157,7 @@ class Worker:
 
     async def _expand(self, flight: InFlight, step: Expand, turn: Turn) -> Outcome:
         node = step.node
-        state, label = node.place
+        state, label = self.place(node)
         generate = flight.generate or self.method.generate
         role = "answer" if flight.role == "answer" else None
         try:
@@ -192,7 +214,7 @@ class Worker:
                 rest.append(node)
             elif not node.count:
                 outcome.evaluations.append((node, evaluation))
-        places = [node.place for node in rest]
+        places = [self.place(node) for node in rest]
         states, labels = [state for state, _ in places], [label for _, label in places]
         found = await self._evaluate(states, labels, [flight.occurrence] * len(rest), turn)
         outcome.evaluations.extend(zip(rest, found, strict=True))
@@ -206,6 +228,8 @@ class Worker:
         if evaluate is None or not states:
             return [Evaluation(None) for _ in states]
         if evaluate.joint:
+            return await self._guarded(self._view(turn, labels[0], occurrences[0]), states)
+        if len(states) == 1:
             return await self._guarded(self._view(turn, labels[0], occurrences[0]), states)
         views = [self._view(turn, label, occurrence) for label, occurrence in zip(labels, occurrences, strict=True)]
         if turn.serial:

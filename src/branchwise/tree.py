@@ -79,18 +79,15 @@ class Node:
     @property
     def label(self) -> str:
         """The id as text, "0.2.1"; "" for the root; a digest where it would get long."""
-        return self._label(self.path) if self.depth <= _LABEL_DEPTH else self._label([])
-
-    @property
-    def place(self) -> tuple[State, str]:
-        """`state` and `label`, from one walk. O(depth)."""
-        path = self.path
-        return tuple([node.thought for node in path]), self._label(path)
-
-    def _label(self, path: list[Node]) -> str:
         if self.depth > _LABEL_DEPTH:
             return f"~{self.digest:016x}"
-        return ".".join([str(node.index) for node in path])
+        return ".".join([str(node.index) for node in self.path])
+
+    def under(self, label: str) -> str:
+        """`label`, from that of the parent: one step in place of the whole path."""
+        if self.depth > _LABEL_DEPTH:
+            return f"~{self.digest:016x}"
+        return f"{label}.{self.index}" if label else str(self.index)
 
     @property
     def path(self) -> list[Node]:

@@ -5,8 +5,9 @@ import gc
 from collections.abc import Callable
 from typing import Any
 
-from branchwise.budget import Budget, Ledger
+from branchwise.budget import Budget
 from branchwise.errors import ModelError
+from branchwise.ledger import Ledger
 from branchwise.model.base import Reply, Request
 from branchwise.model.layers.limited import Limited
 from branchwise.model.layers.metered import Metered

@@ -109,7 +109,7 @@ class SelfRefineFrontier:
         self._total = 0
         self._steps: deque[Step] = deque([Expand(tree.root, k=search.roots, judge=True)])
         self._issued = self._done = self._stale = 0
-        self._top = -1.0
+        self._best = self._top = -1.0
         self._seen: set[str] = set()
         self._begun = False
         self._why = "nothing is left to refine"
@@ -220,8 +220,8 @@ class SelfRefineFrontier:
             self._enter(node)
         if done.node.parent is None:
             self._begun = True
-            self._top = max((self._value[node.birth] for node in done.born), default=-1.0)
-            self._seen.update(node.thought for node in done.born)
+            self._top = self._best
+            self._seen.update(born.thought for born in done.born)
         else:
             self._finish_rollout(done)
         return [kept(node) for node in done.born if node.status.kind is not Kind.DEAD]
@@ -247,6 +247,8 @@ class SelfRefineFrontier:
             best = self._best_child[birth]
             new = own if best < 0 else 0.5 * (own + best)
             old, self._value[birth] = self._value[birth], new
+            if new > self._best:
+                self._best = new
             if new != old or current is node or current is node.parent:
                 self._refresh(current)
             parent = current.parent
@@ -265,12 +267,11 @@ class SelfRefineFrontier:
         assert done.node is not None
         self._done += 1
         search = self._search
-        top = max(self._value[node.birth] for node in (*done.born, *done.node.path))
-        again = bool(done.merged) or any(node.thought in self._seen for node in done.born)
-        self._seen.update(node.thought for node in done.born)
-        self._stale = 0 if top > self._top and not again else self._stale + 1
-        self._top = max(top, self._top)
-        confidence = max((node.confidence or 0.0 for node in done.born), default=0.0)
+        again = bool(done.merged) or any(born.thought in self._seen for born in done.born)
+        self._seen.update(born.thought for born in done.born)
+        self._stale = 0 if self._best > self._top and not again else self._stale + 1
+        self._top = self._best
+        confidence = max((born.confidence or 0.0 for born in done.born), default=0.0)
         if search.stop_confidence is not None and confidence >= search.stop_confidence:
             self.ended, self._why = "exhausted", f"the model is {confidence:.0%} confident of its answer"
         elif search.patience and self._stale >= search.patience:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 
-from branchwise.budget import Bound, Ledger, Usage
+from branchwise.budget import Bound, Usage
 from branchwise.errors import MissingCall, ModelError
+from branchwise.ledger import Ledger
 from branchwise.model.base import LanguageModel, Reply, Request
 
 __all__ = ["Metered", "request_bound"]

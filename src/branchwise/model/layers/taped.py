@@ -5,8 +5,9 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
-from branchwise.budget import Ledger, Usage
+from branchwise.budget import Usage
 from branchwise.errors import ContextOverflow, ModelError, TransientError
+from branchwise.ledger import Ledger
 from branchwise.model.base import LanguageModel, Outcome, Reply, Request, Sample
 from branchwise.model.layers.metered import request_bound
 from branchwise.model.tape import Tape, taped
