@@ -6,10 +6,13 @@ from typing import Any
 
 import pytest
 
+from branchwise import Check, Combine, Likelihood, Value
+from branchwise.cli.main import cli
 from branchwise.errors import PermanentError, UnknownName, UsageError
 from branchwise.model import engines
 from branchwise.model.local import LocalSettings
 from branchwise.model.registry import open_model, parse_spec
+from branchwise.thought.likelihood import reads_alternatives
 
 
 def engine(name: str, error: Exception | None = None) -> Callable[..., Any]:
@@ -34,14 +37,16 @@ def engine(name: str, error: Exception | None = None) -> Callable[..., Any]:
 
 
 async def opened(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, query: str, slots: int, there: bool = True, error: Exception | None = None
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, query: str, slots: int, there: bool = True, error: Exception | None = None,
+    alternatives: bool = False,
 ) -> tuple[str, str]:
     """The engine that ran, and all that was said."""
     monkeypatch.setattr(engines, "Local", engine("llama"))
     monkeypatch.setattr(engines, "OpenVINO", engine("openvino", error))
     monkeypatch.setattr(engines, "installed", lambda: there)
     said: list[str] = []
-    async with open_model(f"local:{tmp_path}/a.gguf{query}", settings=LocalSettings(slots=slots), say=said.append) as model:
+    settings = LocalSettings(slots=slots, alternatives=alternatives)
+    async with open_model(f"local:{tmp_path}/a.gguf{query}", settings=settings, say=said.append) as model:
         return model.name, "\n".join(said)
 
 
@@ -65,6 +70,50 @@ async def test_the_width_of_the_run_and_the_user_choose(
     assert name == ran
     assert said.startswith("engine: llama.cpp" if ran == "llama" else "engine: OpenVINO")
     assert ("pip install" in said) == (slots >= 16 and not there)
+
+
+@pytest.mark.parametrize(
+    ("query", "slots", "there", "ran", "told"),
+    [
+        ("", 16, True, "llama", True),
+        ("", 16, False, "llama", True),
+        ("", 8, True, "llama", False),
+        ("?engine=openvino", 16, True, "openvino", False),
+        ("?engine=llama", 16, True, "llama", False),
+    ],
+)
+async def test_a_run_that_reads_log_probabilities_gets_the_engine_that_gives_them(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, query: str, slots: int, there: bool, ran: str, told: bool
+) -> None:
+    name, said = await opened(monkeypatch, tmp_path, query, slots, there, alternatives=True)
+    assert name == ran
+    assert ("log-probabilities" in said) == told
+    assert "pip install" not in said
+
+
+def test_which_evaluators_read_them() -> None:
+    assert reads_alternatives(Likelihood())
+    assert reads_alternatives(Combine(Check(), Combine(Value(), Likelihood())))
+    assert not reads_alternatives(Combine(Check(), Value()))
+    assert not reads_alternatives(None)
+
+
+@pytest.mark.parametrize(("evaluate", "wanted"), [("likelihood", True), ("value", False)])
+@pytest.mark.parametrize("many", [False, True])
+def test_the_command_line_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, evaluate: str, wanted: bool, many: bool) -> None:
+    seen: list[LocalSettings] = []
+
+    def open_it(spec: object, *, settings: LocalSettings, **_: object) -> None:
+        seen.append(settings)
+        raise UsageError("enough seen")
+
+    monkeypatch.setattr("branchwise.cli.opening.open_model", open_it)
+    monkeypatch.chdir(tmp_path)
+    given = ["--items", "1:2", "--out", "rows.jsonl"] if many else ["4 9 10 13"]
+    flags = ["--task", "game24", "--evaluate", evaluate, "--model", "local", "--trace", "none", "--parallel", "16"]
+    with pytest.raises(SystemExit):
+        cli.main(["solve", *given, *flags])
+    assert [settings.alternatives for settings in seen] == [wanted]
 
 
 async def test_a_file_that_it_cannot_read_falls_back_with_a_notice(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ from branchwise.rows import Rows
 from branchwise.solve import Stop
 from branchwise.tasks import select
 from branchwise.thought.ask import asks
+from branchwise.thought.likelihood import reads_alternatives
 
 __all__ = ["items_of", "run_many"]
 
@@ -155,8 +156,9 @@ async def _run(
     try:
         with interruptible(interrupt), ExitStack() as stack:
             opening = opened_by_role(
-                settings.model, settings.models, parallel=settings.parallel, key_file=flags["key_file"], say=say, bar=bar
-            )
+                settings.model, settings.models, parallel=settings.parallel, key_file=flags["key_file"], say=say, bar=bar,
+                alternatives=reads_alternatives(settings.make_method().evaluate),
+            )  # fmt: skip
             async with opening as model:
                 cache = stack.enter_context(reply_cache(flags["cache"]))
                 with progress.bar if sys.stderr.isatty() and not flags["quiet"] else nullcontext():

@@ -79,9 +79,18 @@ def reply_cache(mode: str) -> Iterator[ReplyCache | None]:
 
 @asynccontextmanager
 async def opened(
-    text: str, *, parallel: int, key_file: Path | None, say: Callable[[str], None], bar: PullBar | None = None
+    text: str,
+    *,
+    parallel: int,
+    key_file: Path | None,
+    say: Callable[[str], None],
+    bar: PullBar | None = None,
+    alternatives: bool = False,
 ) -> AsyncIterator[LanguageModel]:
-    """The model that `text` names, ready for calls. `say` is told what is slow: a download, and the loading of weights."""
+    """The model that `text` names, ready for calls. `say` is told what is slow: a download, and the loading of weights.
+
+    `alternatives`: log-probabilities of tokens not chosen are read (see `LocalSettings`).
+    """
     spec = parse_spec(text)
     if spec.kind == "tape":
         yield TapeModel.open(Path(spec.target))
@@ -94,7 +103,7 @@ async def opened(
             say(f"model {spec.target} is not here yet: getting its weights once ({entry.size / 1e6:,.0f} MB, {entry.licence})")
         else:
             say(f"loading model {spec.target} into this process ...")
-    settings = LocalSettings(slots=min(max(1, parallel), _MOST_SLOTS))
+    settings = LocalSettings(slots=min(max(1, parallel), _MOST_SLOTS), alternatives=alternatives)
     opening = open_model(spec, environ=environment(), key_file=key_file, folder=folder, progress=bar, settings=settings, say=say)
     async with AsyncExitStack() as stack:
         try:
@@ -114,6 +123,7 @@ async def opened_by_role(
     key_file: Path | None,
     say: Callable[[str], None],
     bar: PullBar | None = None,
+    alternatives: bool = False,
 ) -> AsyncIterator[LanguageModel]:
     """The model that `text` names, and `others` by role behind it; a `person` at this terminal judges.
 
@@ -124,7 +134,8 @@ async def opened_by_role(
         for name in (text, *others.values()):
             if name not in models:
                 key = key_file if name == text else None
-                models[name] = await stack.enter_async_context(opened(name, parallel=parallel, key_file=key, say=say, bar=bar))
+                opening = opened(name, parallel=parallel, key_file=key, say=say, bar=bar, alternatives=alternatives)
+                models[name] = await stack.enter_async_context(opening)
         roles = {role: models[name] for role, name in others.items()}
         if person and parse_spec(text).kind != "tape":
             roles["evaluate"] = Person(ask_terminal)

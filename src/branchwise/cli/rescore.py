@@ -27,6 +27,7 @@ from branchwise.model.registry import FORMS
 from branchwise.rescore import Rescored, rescore
 from branchwise.search.pick import PICKS
 from branchwise.thought.ask import asks
+from branchwise.thought.likelihood import reads_alternatives
 
 __all__ = ["fork_command", "rescore_command"]
 
@@ -115,7 +116,8 @@ async def _rescore(flags: Mapping[str, Any], settings: Settings, values: bool) -
     if person:
         return await rescore(trace, problem, method, Person(ask_terminal), **more)
     name = settings.model if values else f"tape:{trace}"
-    async with opened(name, parallel=more["parallel"], key_file=flags["key_file"], say=_say) as model:
+    alternatives = reads_alternatives(method.evaluate)
+    async with opened(name, parallel=more["parallel"], key_file=flags["key_file"], say=_say, alternatives=alternatives) as model:
         return await rescore(trace, problem, method, model, **more)
 
 

@@ -22,6 +22,7 @@ from branchwise.problem import Problem
 from branchwise.result import Result, versions
 from branchwise.solve import Stop, solve
 from branchwise.thought.ask import asks
+from branchwise.thought.likelihood import reads_alternatives
 
 __all__ = ["Broken", "Plan", "run"]
 
@@ -71,8 +72,9 @@ async def _run(plan: Plan) -> Result:
         with interruptible(interrupt):
             person = asks(plan.method.evaluate)
             opening = opened_by_role(
-                settings.model, settings.models, person=person, parallel=settings.parallel, key_file=plan.key_file, say=plan.say, bar=bar
-            )
+                settings.model, settings.models, person=person, parallel=settings.parallel, key_file=plan.key_file, say=plan.say, bar=bar,
+                alternatives=reads_alternatives(plan.method.evaluate),
+            )  # fmt: skip
             async with opening as model:
                 drawn = error_console()
                 drawn.soft_wrap = False

@@ -33,7 +33,7 @@ async def open_local(
     """
     tell = say or _nothing
     wide = settings.slots >= WIDE
-    if engine == "openvino" or (not engine and wide and installed()):
+    if engine == "openvino" or (not engine and wide and installed() and not settings.alternatives):
         model = OpenVINO(path, name=name, digest=digest, settings=settings, reasons=reasons)
         try:
             await model.__aenter__()
@@ -50,9 +50,10 @@ async def open_local(
                 await model.aclose()
             return
     async with Local(path, name=name, digest=digest, settings=settings, reasons=reasons) as local:
-        better = wide and not engine and not installed()
+        better = wide and not engine and not installed() and not settings.alternatives
         hint = f"; for {WIDE} or more at once OpenVINO may be faster: pip install 'branchwise[openvino]'" if better else ""
-        tell(f"engine: llama.cpp, {settings.slots} samples at once{hint}")
+        why = ", which gives the log-probabilities that this run reads" if wide and settings.alternatives and not engine else ""
+        tell(f"engine: llama.cpp{why}, {settings.slots} samples at once{hint}")
         yield local
 
 

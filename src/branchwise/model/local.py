@@ -33,12 +33,14 @@ class LocalSettings:
     """How the engine runs. `slots` is how many samples it works on at once; each has `context` tokens for prompt and reply together.
 
     `threads` is how many cores it uses, 0 for all that this process may use. `log` lets the engine write to standard error.
+    `alternatives` says that the run reads log-probabilities of tokens not chosen, which one of the engines does not give.
     """
 
     slots: int = 8
     context: int = 4096
     threads: int = 0
     log: bool = False
+    alternatives: bool = False
 
     def __post_init__(self) -> None:
         if not 1 <= self.slots <= 256:

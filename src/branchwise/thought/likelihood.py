@@ -11,10 +11,10 @@ from branchwise.errors import Unsupported, UsageError
 from branchwise.model.base import LanguageModel, Request
 from branchwise.problem import Problem, State
 from branchwise.thought.asking import Sampling, ask_bound, render
-from branchwise.thought.base import Evaluation, Size
+from branchwise.thought.base import Evaluation, Evaluator, Size
 from branchwise.thought.value import LABELS
 
-__all__ = ["Likelihood", "label_mass"]
+__all__ = ["Likelihood", "label_mass", "reads_alternatives"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,6 +60,11 @@ class Likelihood:
     def bound(self, problem: Problem, size: Size, n: int) -> Bound:
         """One call of one token a state."""
         return ask_bound(problem, self.prompt, size, 1, Sampling(max_tokens=1)) * n
+
+
+def reads_alternatives(evaluate: Evaluator | None) -> bool:
+    """Whether `evaluate`, or a part of it, reads the log-probabilities of tokens that were not chosen."""
+    return isinstance(evaluate, Likelihood) or any(map(reads_alternatives, getattr(evaluate, "parts", ())))
 
 
 def label_mass(tokens: Mapping[str, float], labels: Sequence[str]) -> dict[str, float]:
