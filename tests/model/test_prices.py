@@ -17,6 +17,15 @@ def test_the_table_is_dated_and_not_empty() -> None:
     assert len(PRICES.entries) >= 12
 
 
+def test_each_price_is_plausible() -> None:
+    """A slip of a decimal point: no model costs more than 200 dollars, and none gives replies away or discounts what is new."""
+    for name, entry in PRICES.entries.items():
+        price = entry.price
+        assert 0 < price.prompt < price.completion < 200, name
+        assert price.cached_prompt is None or price.prompt / 20 <= price.cached_prompt < price.prompt, name
+        assert entry.host, "a price holds at the provider who published it"
+
+
 def test_dated_names_have_a_price_only_where_they_are_listed() -> None:
     assert PRICES.get("gpt-4o-2024-08-06") == Price(2.5, 10, 1.25)
     assert PRICES.get("gpt-4o-2024-05-13") == Price(5, 15)
