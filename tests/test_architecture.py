@@ -11,7 +11,7 @@ import branchwise
 
 SOURCE = Path(branchwise.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
-ENGINE = ("engine", "method", "steps", "solve", "result", "estimate", "batch", "rows", "hints", "rejected", "shares", "rescore", "fork")
+ENGINE = ("engine", "commit", "method", "steps", "solve", "result", "estimate", "batch", "rows", "hints", "rejected", "shares", "rescore", "fork")
 CORE = ("errors", "problem", "budget", "ledger")
 MAY = {
     **dict.fromkeys(CORE, CORE),

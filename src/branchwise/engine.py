@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from random import Random
 
 from branchwise.budget import Bound, Budget
+from branchwise.commit import expanded, judged
 from branchwise.errors import BranchwiseError
 from branchwise.ledger import Ledger
 from branchwise.method import Method
@@ -20,8 +21,7 @@ from branchwise.rejected import strongest_rejected, told
 from branchwise.search.base import Expand, Judge, Step
 from branchwise.shares import Shares
 from branchwise.steps import Found, InFlight, Outcome, Worker
-from branchwise.thought.base import Evaluation
-from branchwise.trace import Birth, Event, Expanded, Judged, Judgement, Marked, Recorder, Stopped, Warned
+from branchwise.trace import Event, Marked, Recorder, Stopped, Warned
 from branchwise.tree import Done, Node, Tree
 
 __all__ = ["Run"]
@@ -216,35 +216,13 @@ class Run:
         return f"budget:{limit}" if limit else ""
 
     def _event(self, flight: InFlight, outcome: Outcome) -> Event:
-        step = flight.step
-        if isinstance(step, Judge):
-            judgements = [_judgement(node.birth, evaluation) for node, evaluation in outcome.evaluations]
-            return Judged(flight.number, judgements, outcome.partial, outcome.error)
+        if isinstance(flight.step, Judge):
+            return judged(flight, outcome)
         self._expanding -= flight.k
-        births: list[Birth] = []
-        made: list[Judgement] = []
-        dropped = [(d.text, d.reason) for d in outcome.dropped]
-        fresh: dict[object, int] = {}
-        wasted = 0
         cap = self.budget.nodes if flight.role == "answer" else self._node_cap
-        for item in outcome.found:
-            twin = item.twin
-            if twin is None:
-                older = self.worker.keys.get(item.key)
-                twin = older.birth if older is not None else fresh.get(item.key)
-                wasted += twin is not None and bool(item.evaluation and item.evaluation.samples)
-            if twin is None and cap is not None and len(self.tree) + len(fresh) >= cap:
-                dropped.append((item.proposal.thought, "beyond the node budget"))
-                self._overfull = True
-                continue
-            births.append(_birth(item, twin, len(self.tree.nodes) + len(fresh)))
-            if twin is None:
-                fresh[item.key] = births[-1].node
-                if item.evaluation is not None:
-                    made.append(_judgement(births[-1].node, item.evaluation))
-        return Expanded(
-            flight.number, step.node.birth, births, dropped, made, flight.role, outcome.final, wasted, outcome.partial, outcome.error
-        )  # fmt: skip
+        event, overfull = expanded(flight, outcome, self.tree, self.worker.keys, cap)
+        self._overfull = self._overfull or overfull
+        return event
 
     def _apply(self, event: Event, found: Sequence[Found] = ()) -> Done:
         self.recorder.write(event)
@@ -331,13 +309,3 @@ class Run:
         usage = self.ledger.spent.to_json() | {"by_role": {r: u.to_json() for r, u in sorted(self.ledger.by_role.items())}}
         self.ended = True
         self.recorder.write(Stopped(stop, None if node is None else node.birth, answer, solved, usage, self.error))
-
-
-def _birth(item: Found, twin: int | None, number: int) -> Birth:
-    proposal, status = item.proposal, item.status
-    node = number if twin is None else twin
-    return Birth(node, item.index, proposal.thought, status.kind.value, status.reason, proposal.confidence, twin is not None)
-
-
-def _judgement(node: int, evaluation: Evaluation) -> Judgement:
-    return Judgement(node, evaluation.value, evaluation.samples, evaluation.reason)
