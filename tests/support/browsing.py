@@ -20,7 +20,7 @@ import pytest
 import uvicorn
 from starlette.applications import Starlette
 
-from branchwise import Beam, Budget, Method, Propose, Request, Result, Scripted, Value, solve
+from branchwise import Beam, Budget, Method, Propose, Request, Result, Scripted, Usage, Value, solve
 from branchwise.server.runs import Runs
 from branchwise.server.start import _Server, bound
 from branchwise.server.viewer.local import application
@@ -123,15 +123,16 @@ def record(path: Path, events: Sequence[dict[str, Any]]) -> Path:
 
 
 def started(prompt: str, method: str = "best_first", model: str = "script") -> dict[str, Any]:
-    run = {"problem": {"is": "Toy", "prompt": prompt, "prompts": {"io": "x" * 9000}}, "method": {"name": method}, "model": model, "seed": 1, "window": 8}
+    problem = {"is": "Toy", "prompt": prompt, "prompts": {"io": "x" * 9000}}
+    run = {"problem": problem, "method": {"name": method}, "model": model, "seed": 1, "window": 8}
     return {"run": run, "about": {"budget": {"calls": 100}, "parallel": 8}, "format": 1, "event": "started"}
 
 
 def call(node: str, role: str, text: str, prompt: str = "What next?", occurrence: int = 0) -> dict[str, Any]:
-    usage = {"calls": 1, "requests": 1, "cached_calls": 0, "prompt_tokens": 30, "cached_prompt_tokens": 20, "completion_tokens": 9, "reasoning_tokens": 0}
+    usage = Usage(1, 1, prompt_tokens=30, cached_prompt_tokens=20, completion_tokens=9, cost=100)
     return {
-        "node": node, "occurrence": occurrence, "role": role, "digest": "d", "repeat": 0, "first": 0, "model": "script", "seconds": 0.1, "event": "call",
-        "samples": [{"text": text, "outcome": "ok", "usage": usage | {"cost_usd": 0.0001}}], "messages": [{"role": "user", "content": prompt}],
+        "node": node, "occurrence": occurrence, "role": role, "digest": "d", "repeat": 0, "first": 0, "model": "script", "seconds": 0.1,
+        "samples": [{"text": text, "outcome": "ok", "usage": usage.to_json()}], "messages": [{"role": "user", "content": prompt}], "event": "call",
     }  # fmt: skip
 
 
@@ -140,11 +141,13 @@ def birth(node: int, index: int, thought: str, **more: Any) -> dict[str, Any]:
 
 
 def expanded(node: int, births: Sequence[dict[str, Any]], judgements: Sequence[dict[str, Any]] = (), **more: Any) -> dict[str, Any]:
-    return {"step": 0, "node": node, "births": list(births), "dropped": [], "judgements": list(judgements), "role": "generate", "event": "expanded", **more}
+    event = {"step": 0, "node": node, "births": list(births), "dropped": [], "judgements": list(judgements), "role": "generate"}
+    return {**event, "event": "expanded", **more}
 
 
 def stopped(node: int | None, answer: str | None, reason: str = "exhausted", solved: bool | None = None) -> dict[str, Any]:
-    return {"reason": reason, "node": node, "answer": answer, "solved": solved, "usage": {"calls": 7, "cost_usd": 0.01}, "error": "", "event": "stopped"}
+    usage = {"calls": 7, "cost_usd": 0.01}
+    return {"reason": reason, "node": node, "answer": answer, "solved": solved, "usage": usage, "error": "", "event": "stopped"}
 
 
 WORDS = "first test the demand with a small pilot then compare what it costs because margins are thin and every later step leans on it".split()

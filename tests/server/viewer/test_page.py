@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from branchwise.cli.record import Record
+from branchwise.server.keys import Account, Keys
 from support.browsing import Site, Watched, birth, browser, call, expanded, record, site, started, stopped, toy_run
+from support.serving import serving
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -130,9 +132,12 @@ def test_every_kind_is_told_by_words_and_shapes_and_can_be_hidden(chrome: Browse
     page.page.goto(f"{here.url}/#run=small")
     page.wait("branchwise.app.panes[0]?.read")
     legend = page.page.locator(".legend")
-    assert legend.inner_text().split("\n") == ["kept", "1", "proven", "1", "undecided", "2", "pruned", "1", "dead end", "1", "merged", "1", "path of the answer"]
-    shapes = page.run("Array.from(document.querySelectorAll('.legend canvas')).map((c) => { const d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;"
-                      " let s = ''; for (let i = 3; i < d.length; i += 4) s += d[i] > 90 ? 1 : 0; return s; })")  # fmt: skip
+    said = "kept 1 proven 1 undecided 2 pruned 1 dead end 1 merged 1 path of the answer"
+    assert " ".join(legend.inner_text().split()) == said
+    shapes = page.run("""[...document.querySelectorAll('.legend canvas')].map((canvas) => {
+      const pixels = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height).data;
+      return pixels.reduce((text, byte, at) => at % 4 === 3 ? text + (byte > 90 ? 1 : 0) : text, '');
+    })""")
     assert len(set(shapes)) == 6, "without colour two marks look alike"
     before = page.run("branchwise.app.panes[0].view.layout.columns.flat().length")
     legend.get_by_role("button", name="pruned").click()
@@ -270,6 +275,25 @@ def test_the_page_goes_on_after_the_server_was_away(chrome: Browser, tmp_path: P
         page.wait("branchwise.app.panes[0]?.read")
     page.page.get_by_text("The server does not answer.").wait_for()
     assert page.thoughts() == 6
+
+
+def test_a_server_with_tokens_asks_for_one_and_keeps_it_in_the_tab(chrome: Browser, tmp_path: Path) -> None:
+    small(tmp_path)
+    token = "a-token-of-some-length"
+    with serving(tmp_path, keys=Keys([(token, Account("me"))])) as served:
+        page = Watched.open(chrome)
+        page.page.goto(f"{served.url}/#run=small")
+        dialog = page.page.get_by_role("dialog")
+        for tried in ("wrong-token-wrong-token", token):
+            dialog.get_by_text("This server asks for a token").wait_for()
+            dialog.get_by_label("Token").fill(tried)
+            dialog.get_by_role("button", name="Go on").click()
+            page.page.wait_for_timeout(300)
+        page.wait("branchwise.app.panes[0]?.read")
+        page.page.locator("#runs li[data-id=small]").wait_for()
+        assert not dialog.is_visible()
+        assert page.run("JSON.stringify(localStorage) + document.cookie + location.href").count(token) == 0
+        assert all(token not in url for url in page.requests)
 
 
 def test_steering_is_offered_only_where_it_can_be_done(chrome: Browser, here: Site) -> None:

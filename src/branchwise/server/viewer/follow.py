@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import orjson
 
 from branchwise.server.runs import Runs
+from branchwise.server.viewer.listing import summary
 from branchwise.server.viewer.slim import slim
 
 __all__ = ["begins", "follow", "line_at"]
@@ -27,6 +28,9 @@ async def follow(runs: Runs, id: str, start: int) -> AsyncIterator[bytes]:
     `next` is where to go on after a broken connection; `cut` says that a last line without its end was left out. A line that is no event
     ends the stream with `{"error": ...}`.
     """
+    if _is_read(runs, id, start):
+        yield _line({"end": True, "cut": False})
+        return
     queue: asyncio.Queue[_Line | None] = asyncio.Queue(_LINES)
     pump = asyncio.create_task(_pump(runs, id, start, queue))
     at = start
@@ -53,10 +57,17 @@ async def follow(runs: Runs, id: str, start: int) -> AsyncIterator[bytes]:
             await pump
 
 
+def _is_read(runs: Runs, id: str, start: int) -> bool:
+    """Whether a reader who is at byte `start` has all of a run that has ended."""
+    path = runs.path(id)
+    return id not in runs.live and path.stat().st_size == start and summary(path)["stop"] is not None
+
+
 async def _pump(runs: Runs, id: str, start: int, queue: asyncio.Queue[_Line | None]) -> None:
     try:
-        async for found in runs.lines(id, start):
-            await queue.put(found)
+        async with aclosing(cast("AsyncGenerator[_Line]", runs.lines(id, start))) as lines:
+            async for found in lines:
+                await queue.put(found)
     except Exception:
         await queue.put(None)
         raise

@@ -55,7 +55,7 @@ export class Server {
     const headers = { ...options.headers, ...(token ? { Authorization: `Bearer ${token}` } : {}) };
     let reply;
     try {
-      reply = await fetch(path, { ...options, headers });
+      reply = await fetch(path, { ...options, headers, credentials: "omit" });
     } catch (error) {
       if (options.signal?.aborted) throw error;
       throw new SourceError(0, "The server does not answer.");
