@@ -25,13 +25,15 @@ def new_id() -> str:
 def answer_of(found: Found, chat: Chat) -> Answer:
     """The answer, ended before the first of the stops and at the most `max_tokens` long (a token is taken for four bytes of UTF-8).
 
-    `length` also where the model's reply was cut at its limit, and where a budget ended the search before it was through.
+    `length` also where the model's reply was cut at its limit, and where a budget ended the search before it was through (that
+    of thoughts is how best_first and others end, so it is `stop`).
     """
     result = found.result
     assert result is not None and result.answer is not None  # noqa: PT018
     text, finish = result.answer, "stop"
     thought = result.node.thought if result.node is not None else ""
-    if (result.stop_reason.startswith("budget:") and result.unfinished) or any(thought and thought in reply for reply in found.cut):
+    spent = result.unfinished and result.stop_reason.startswith("budget:") and result.stop_reason != "budget:nodes"
+    if spent or any(thought and thought in reply for reply in found.cut):
         finish = "length"
     ends = [place for stop in chat.stops if (place := text.find(stop)) >= 0]
     if ends:

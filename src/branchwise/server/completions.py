@@ -21,7 +21,7 @@ from branchwise.server.faults import Refusal
 from branchwise.server.progress import Narrator
 from branchwise.server.search import LOG, Found, Job, Service
 from branchwise.server.streaming import DONE, Gone, Outbox, Stream, data, unless_gone
-from branchwise.trace import Event
+from branchwise.trace import Event, Expanded
 
 __all__ = ["Completions", "json_reply", "refused"]
 
@@ -153,10 +153,16 @@ class _Talk:
         self._narrators = [Narrator() for _ in request.searches] if request.progress else []
         self._begun: set[int] = set()
         self._finishes: dict[int, str] = {}
+        self._held: dict[int, str] = {}
+        """Nothing is told before the first thought: until then a failure can still have a status of its own."""
 
     def event(self, index: int, event: Event) -> None:
         """Progress of one search."""
-        if self._narrators and (text := self._narrators[index].tell(event)):
+        if not self._narrators:
+            return
+        self._held[index] = self._held.get(index, "") + self._narrators[index].tell(event)
+        thought = isinstance(event, Expanded) and event.births
+        if (index in self._begun or thought) and (text := self._held.pop(index)):
             self._send(index, {"reasoning_content": text}, offered=True)
 
     def found(self, index: int, found: Found) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from branchwise.errors import BranchwiseError, TraceError, UsageError
+from branchwise.errors import BranchwiseError, ContextOverflow, ModelError, RateLimited, TraceError, Unsupported, UsageError
 from branchwise.model.secrets import mask
 
 __all__ = ["Refusal", "error_body", "failure", "of_usage", "upstream_failure"]
@@ -47,20 +47,22 @@ def of_usage(error: UsageError, param: str | None = None) -> Refusal:
     return Refusal(400, str(error), param=param, code="invalid_value")
 
 
-_UPSTREAM = {
-    "RateLimited": (503, "upstream_rate_limited"),
-    "ContextOverflow": (400, "context_length_exceeded"),
-    "Unsupported": (400, "unsupported_by_model"),
-    "TransientError": (502, "upstream_error"),
-    "PermanentError": (502, "upstream_error"),
-    "ModelError": (502, "upstream_error"),
-}
+_UPSTREAM: tuple[tuple[type[ModelError], int, str], ...] = (
+    (RateLimited, 503, "upstream_rate_limited"),
+    (ContextOverflow, 400, "context_length_exceeded"),
+    (Unsupported, 400, "unsupported_by_model"),
+    (ModelError, 502, "upstream_error"),
+)
+"""The first that fits."""
 
 
-def upstream_failure(kind: str, message: str, more: Mapping[str, Any]) -> Refusal:
-    """What a run that failed stands for; `kind` is the name of the last fault of a model call, empty where there was none."""
-    status, code = _UPSTREAM.get(kind, (500, "search_failed"))
-    return Refusal(status, f"the search failed: {message}", code=code, wait=5.0 if status == 503 else None, more=more)
+def upstream_failure(error: BaseException | None, message: str, more: Mapping[str, Any]) -> Refusal:
+    """What a run that failed stands for; `error` is the last of its model calls, `None` where there was none."""
+    status, code = next(((s, c) for kind, s, c in _UPSTREAM if isinstance(error, kind)), (500, "search_failed"))
+    wait = 5.0 if status == 503 else None
+    if isinstance(error, RateLimited) and error.retry_after:
+        wait = error.retry_after
+    return Refusal(status, f"the search failed: {message}", code=code, wait=wait, more=more)
 
 
 def failure(error: BaseException) -> Refusal:
@@ -72,5 +74,5 @@ def failure(error: BaseException) -> Refusal:
     if isinstance(error, UsageError):
         return of_usage(error)
     if isinstance(error, BranchwiseError):
-        return upstream_failure(type(error).__name__, str(error), {})
+        return upstream_failure(error, str(error), {})
     return Refusal(500, "a fault in the server; its log has the details", code="internal_error")

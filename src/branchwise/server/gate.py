@@ -67,8 +67,9 @@ class Gate:
                 self._queues.move_to_end(key)
             else:
                 del self._queues[key]
-            self.running += 1
-            turn.set_result(None)
+            if not turn.done():  # cancelled, and not out of the queue yet
+                self.running += 1
+                turn.set_result(None)
 
     def _give_up(self, key: str, turn: asyncio.Future[None]) -> None:
         queue = self._queues.get(key)

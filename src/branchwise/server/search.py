@@ -14,7 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.budget import Usage
-from branchwise.model.base import LanguageModel, Outcome
+from branchwise.errors import ModelError
+from branchwise.model.base import LanguageModel, Outcome, Reply
+from branchwise.model.base import Request as ModelRequest
+from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.model.routed import Routed
 from branchwise.result import Result
 from branchwise.server.asked import Asked, Request
@@ -55,6 +58,7 @@ class Service:
     roles: Mapping[str, LanguageModel] = field(default_factory=dict)
     """Models of `config.role_models`."""
     prices: Path | None = None
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
     stopping: bool = False
     started: int = field(default_factory=lambda: int(time.time()))
 
@@ -113,18 +117,46 @@ class Found:
     """Replies that ended at their limit of tokens."""
 
 
+class Watched:
+    """The model of one search; keeps the last error of a call, which tells what a failed search stands for."""
+
+    def __init__(self, inner: LanguageModel) -> None:
+        self._inner = inner
+        self.fault: ModelError | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._inner, name)
+
+    @property
+    def name(self) -> str:
+        """That of the backend."""
+        return self._inner.name
+
+    @property
+    def identity(self) -> str:
+        """That of the backend."""
+        return self._inner.identity
+
+    async def sample(self, request: ModelRequest) -> Reply:
+        """The backend's reply."""
+        try:
+            return await self._inner.sample(request)
+        except ModelError as error:
+            self.fault = error
+            raise
+
+
 class Ear:
-    """Listens to a search: its spending, the last fault of a call, and replies that were cut."""
+    """Listens to a search: its spending, and replies that were cut."""
 
     def __init__(self, live: Live, also: Callable[[Event], None] | None) -> None:
         self._live, self._also = live, also
-        self.usage, self.fault = Usage(), ""
+        self.usage = Usage()
         self.cut: list[str] = []
 
     def __call__(self, event: Event) -> None:
         """One event."""
         if isinstance(event, Call):
-            self.fault = event.fault or self.fault
             for sample in event.samples:
                 self.usage += Usage.from_json(sample.usage)
                 if sample.outcome == Outcome.LENGTH:
@@ -154,6 +186,9 @@ class Job:
             self.abandon()
             await asyncio.gather(*self._tasks, return_exceptions=True)
             raise
+        finally:
+            for turn in self._turns:  # a task that was cancelled before it began has used none
+                turn.give_up()
 
     def abandon(self) -> None:
         """Nobody waits for the answer: calls in flight are cancelled, and no other is made."""
@@ -195,11 +230,11 @@ class Job:
             self._lives.append(live)
             if self.gone:
                 live.stop.now()
-            found.run, ear = live.id, Ear(live, also)
+            found.run, ear, model = live.id, Ear(live, also), Watched(service.model(asked))
             try:
                 found.result = await solve(
-                    asked.problem, asked.method, service.model(asked), budget=budget, seed=settings.seed, trace=live.path,
-                    parallel=settings.parallel, price=settings.price(service.prices), on_event=ear, stop=live.stop, about=about,
+                    asked.problem, asked.method, model, budget=budget, seed=settings.seed, trace=live.path,
+                    parallel=settings.parallel, price=settings.price(service.prices), retry=service.retry, on_event=ear, stop=live.stop, about=about,
                 )  # fmt: skip
             except Exception as error:
                 found.refusal = failure(error)
@@ -211,9 +246,9 @@ class Job:
                 hold.settle(found.usage)
                 stop = "failed" if found.result is None else found.result.stop_reason
                 service.metrics.searched(settings.task, settings.method, stop, found.usage)
-        found.refusal = found.refusal or self._verdict(found, ear.fault)
+        found.refusal = found.refusal or self._verdict(found, model.fault)
 
-    def _verdict(self, found: Found, fault: str) -> Refusal | None:
+    def _verdict(self, found: Found, fault: ModelError | None) -> Refusal | None:
         """Why a search that ended gives no answer; `None` where it does."""
         result, more = found.result, described(found)
         assert result is not None

@@ -1,0 +1,156 @@
+"""Searches at once, the queue, sizes and budgets: what is too much is 429 or 4xx with the reason, and the rest is served."""
+
+from __future__ import annotations
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from branchwise import Budget
+from branchwise.server.keys import Account, Keys
+from support.models import FakeModel
+from support.program import wait_for
+from support.serving import QUESTION, say, scripted, serving
+
+ANN, BOB = "ann-0123456789abcdef", "bob-0123456789abcdef"
+
+
+def keys(**limits: float) -> Keys:
+    return Keys([(ANN, Account("ann", limits)), (BOB, Account("bob"))])
+
+
+def test_beyond_the_places_requests_wait_and_beyond_the_queue_they_are_429(tmp_path: Path) -> None:
+    model = FakeModel(say, seconds=0.3)
+    with serving(tmp_path, model, searches=2, queue=3) as served, ThreadPoolExecutor(8) as pool:
+        replies = list(pool.map(lambda _: served.chat(), range(8)))
+    codes = sorted(reply.status_code for reply in replies)
+    assert codes == [200] * 5 + [429] * 3
+    assert model.most <= 2
+    for reply in replies:
+        if reply.status_code == 429:
+            assert int(reply.headers["retry-after"]) >= 1
+            assert reply.json()["error"]["code"] == "queue_full"
+            assert reply.json()["error"]["type"] == "rate_limit_error"
+
+
+def test_the_keys_take_turns_and_each_has_a_queue_of_its_own(tmp_path: Path) -> None:
+    model = FakeModel(say, seconds=0.05)
+    done: list[str] = []
+    with serving(tmp_path, model, keys=keys(), searches=1, queue=8) as served:
+
+        def ask(token: str) -> int:
+            status = served.chat(token).status_code
+            if status == 200:
+                done.append(token)
+            return status
+
+        with ThreadPoolExecutor(16) as pool:
+            greedy = [pool.submit(ask, ANN) for _ in range(12)]
+            wait_for(lambda: served.call(lambda: served.service.gate.waiting) == 8)
+            modest = [pool.submit(ask, BOB) for _ in range(2)]
+            assert [each.result() for each in modest] == [200, 200]
+            codes = [each.result() for each in greedy]
+    assert 429 in codes
+    assert max(place for place, token in enumerate(done) if token == BOB) <= 6
+
+
+def test_a_key_spends_its_budget_exactly_and_then_it_is_429(tmp_path: Path) -> None:
+    model = scripted()
+    with serving(tmp_path, model, keys=keys(calls=20)) as served:
+        replies = [served.chat(ANN, model="best_first", branchwise={"evaluate": "score"}) for _ in range(12)]
+        last = replies[-1]
+        assert last.status_code == 429
+        assert last.json()["error"]["code"] == "insufficient_quota"
+        assert "retry-after" not in last.headers
+        assert model.calls == 20
+        assert served.chat(BOB).status_code == 200
+
+
+def test_searches_of_one_key_at_once_never_pass_its_budget(tmp_path: Path) -> None:
+    model = FakeModel(say, seconds=0.02)
+    with serving(tmp_path, model, keys=keys(calls=30), searches=8, budget=Budget(calls=12)) as served, ThreadPoolExecutor(12) as pool:
+        codes = [reply.status_code for reply in pool.map(lambda _: served.chat(ANN, model="tot_bfs"), range(12))]
+    assert model.calls <= 30
+    assert 429 in codes
+    assert set(codes) <= {200, 422, 429}
+
+
+def test_a_body_that_is_too_large_is_413_with_and_without_its_length(tmp_path: Path) -> None:
+    with serving(tmp_path, body=10_000) as served, served.http() as client:
+        big = b'{"model": "io", "messages": [{"role": "user", "content": "' + b"x" * 20_000 + b'"}]}'
+        json = {"Content-Type": "application/json"}
+        assert client.post("/v1/chat/completions", content=big, headers=json).status_code == 413
+        reply = client.post("/v1/chat/completions", content=iter([big[:5000], big[5000:]]), headers=json)
+        assert reply.status_code == 413
+        assert reply.json()["error"]["code"] == "http_413"
+        assert served.chat().status_code == 200
+
+
+def test_the_ceilings_of_the_server_are_each_requests_default(tmp_path: Path) -> None:
+    model = scripted()
+    with serving(tmp_path, model, budget=Budget(calls=4)) as served:
+        body = served.chat(model="best_first", branchwise={"evaluate": "score"}).json()
+        assert body["branchwise"]["searches"][0]["stop_reason"] == "budget:calls"
+        assert model.calls <= 4
+
+
+def test_a_limit_in_seconds_ends_the_search_with_its_best_answer(tmp_path: Path) -> None:
+    with serving(tmp_path, FakeModel(say, seconds=0.2)) as served:
+        began = time.monotonic()
+        reply = served.chat(model="tot_bfs", branchwise={"max_seconds": 0.5})
+        assert time.monotonic() - began < 2
+        run = (reply.json()["branchwise"].get("searches") or [reply.json()["branchwise"]])[0]
+        assert run["stop_reason"] == "budget:seconds"
+
+
+def test_no_more_model_calls_at_once_than_the_server_allows(tmp_path: Path) -> None:
+    from branchwise.model.layers.limited import Limited
+
+    model = FakeModel(say, seconds=0.02)
+    with serving(tmp_path, Limited(model, 3), searches=8) as served, ThreadPoolExecutor(8) as pool:
+        assert {reply.status_code for reply in pool.map(lambda _: served.chat(model="best_first"), range(8))} == {200}
+    assert model.most <= 3
+
+
+def test_a_stopping_server_saves_its_searches_and_says_so(tmp_path: Path) -> None:
+    from branchwise import read_trace
+    from branchwise.trace import Stopped
+
+    model, replies = FakeModel(say, seconds=0.3), list[Any]()
+    with serving(tmp_path, model, searches=2) as served:
+        threads = [threading.Thread(target=lambda: replies.append(served.chat(model="tot_bfs"))) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        wait_for(lambda: served.call(lambda: (served.service.gate.running, served.service.gate.waiting)) == (2, 1) and model.calls > 0)
+        served.call(served.service.stop)
+        for thread in threads:
+            thread.join()
+        assert [reply.status_code for reply in replies] == [503] * 3
+        assert {reply.json()["error"]["code"] for reply in replies} == {"stopping"}
+        assert served.chat().status_code == 503
+        with served.http() as client:
+            assert client.get("/health").status_code == 503
+    traces = list(tmp_path.glob("*.jsonl"))
+    assert len(traces) == 2
+    for trace in traces:
+        *_, end = read_trace(trace)
+        assert isinstance(end, Stopped)
+        assert end.reason == "cancelled"
+
+
+def test_metrics_count_requests_searches_calls_and_tokens(tmp_path: Path) -> None:
+    with serving(tmp_path) as served, served.http() as client:
+        body = served.chat(model="best_first").json()
+        served.chat(model="nothing")
+        page = client.get("/metrics")
+    assert page.headers["content-type"].startswith("text/plain; version=0.0.4")
+    lines = dict(line.rsplit(" ", 1) for line in page.text.splitlines() if not line.startswith("#"))
+    assert lines['branchwise_requests_total{status="200"}'] == "1.0"
+    assert lines['branchwise_requests_total{status="404"}'] == "1.0"
+    assert float(lines["branchwise_model_calls_total"]) == body["branchwise"]["calls"]
+    assert float(lines['branchwise_tokens_total{kind="prompt"}']) == body["usage"]["prompt_tokens"]
+    assert lines['branchwise_searches_total{method="best_first",stop="budget:nodes",task="open"}'] == "1.0"
+    assert lines["branchwise_searches_running"] == "0.0"
+    assert QUESTION[0]["content"] not in page.text
