@@ -156,3 +156,10 @@ def test_an_unfinished_run_says_so_and_an_empty_one_is_refused(tmp_path: Path) -
         build(write(tmp_path / "b", []), traces=False)
     with pytest.raises(UsageError, match="the folder of a bench run"):
         build(tmp_path / "nowhere", traces=False)
+
+
+def test_rows_of_two_versions_of_the_data_do_not_pass_unseen(tmp_path: Path) -> None:
+    """Case 37."""
+    rows = [replace(one, data="a" if int(one.item) < 5 else "b") for one in noisy({"cot": 0.4}, 40, 1)]
+    [note] = build(write(tmp_path / "a", rows), traces=False).notes[:1]
+    assert note.startswith("gsm8k: rows of 2 versions of the data are mixed")

@@ -66,6 +66,9 @@ class Cell:
     oracle_interval: Interval
     repeated: Repeated | None
     usage: Usage
+    """Of what counts: of the repeats that were kept, where costs are made equal."""
+    paid: Usage
+    """With that of repeats that were dropped."""
     by_role: Mapping[str, Usage]
     nodes: Mapping[str, int]
     unparsed: int
@@ -94,7 +97,7 @@ class Cell:
             "interval_95": self.interval.to_json(), "interval_kind": self.interval.kind, "right_in_full": rounded(self.solved),
             "oracle": rounded(self.oracle), "oracle_interval_95": self.oracle_interval.to_json(),
             "answers": None if self.repeated is None else self.repeated.to_json(),
-            "usage": self.usage.to_json(), "by_role": {role: usage.to_json() for role, usage in self.by_role.items()},
+            "usage": self.usage.to_json(), "paid": self.paid.to_json(), "by_role": {role: usage.to_json() for role, usage in self.by_role.items()},
             "nodes": dict(self.nodes), "unparsed": self.unparsed, "judgements": self.judgements, "unfinished": self.unfinished,
             "stop_reasons": dict(self.stops), "repeats": self.repeats, "model_reported": list(self.reported),
         }  # fmt: skip
@@ -168,7 +171,7 @@ def _cell(key: CellKey, rows: Sequence[Row]) -> Cell:
         score=_mean(scores.values()), interval=interval(list(scores.values()), single=single),
         solved=_mean(fmean(row.score == 1 for row in found) for found in by_item.values()),
         oracle=_mean(oracle), oracle_interval=interval(oracle, single=single), repeated=repeated(by_item),
-        usage=_sum(row.usage for row in rows), nodes=nodes,
+        usage=_sum(row.usage for row in rows), paid=_sum(row.paid or row.usage for row in rows), nodes=nodes,
         by_role={role: _sum(row.by_role[role] for row in rows if role in row.by_role) for role in roles},
         unparsed=sum(row.unparsed for row in rows), judgements=sum(row.replies for row in rows),
         unfinished=sum(row.unfinished for row in rows), stops=dict(sorted(Counter(row.stop_reason for row in rows).items())),

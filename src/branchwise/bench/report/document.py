@@ -162,6 +162,12 @@ def _notes(rows: Sequence[Row], found: Gathered, manifest: Mapping[str, Any]) ->
         notes.append(f"{len(found.missing):,} units have no trace in the folder: they are not in the funnel")
     if found.broken:
         notes.append(f"{len(found.broken):,} traces cannot be read, for example {found.broken[0]}")
+    versions = Counter(task for task, _ in {(row.task, row.data) for row in rows if row.data})
+    notes += [
+        f"{task}: rows of {count} versions of the data are mixed (--force was used): their numbers do not belong together"
+        for task, count in sorted(versions.items())
+        if count > 1
+    ]
     reported = Counter((row.model, row.model_reported) for row in rows if row.model_reported and row.model_reported != row.model)
     notes += [f"model {model} reported itself as {said} in {count:,} units" for (model, said), count in sorted(reported.items())]
     return notes

@@ -104,7 +104,8 @@ def _paired(report: Report, family: Family) -> Table:
 
 def _spent(family: Family, clock: bool) -> Table:
     columns = ["method", "units", "runs", "calls", "prompt tokens", "of them cached", "reply tokens", "tokens", "cost", "thoughts"]
-    columns += ["seconds", "median"] if clock else []
+    dropped = any(c.paid.tokens != c.usage.tokens for c in family.cells.values())
+    columns += (["tokens paid"] if dropped else []) + (["seconds", "median"] if clock else [])
     rows = []
     for name, c in family.cells.items():
         if not c.usage.calls:
@@ -113,8 +114,10 @@ def _spent(family: Family, clock: bool) -> Table:
         each = [usage.calls, usage.prompt_tokens, usage.cached_prompt_tokens, usage.completion_tokens, usage.tokens]
         cost = _dollars(None if usage.cost is None else c.each(usage.cost))
         row = [name, f"{c.units:,}", f"{c.repeats:,}", *(f"{c.each(value):,.1f}" for value in each), cost, f"{c.each(c.nodes['generated']):,.1f}"]
+        row += [f"{c.each(c.paid.tokens):,.1f}"] if dropped else []
         rows.append(row + ([f"{c.each(c.seconds):,.2f}", f"{c.median_seconds:,.2f}"] if clock else []))
     note = "A unit is an item with a method, model and seed; it is run several times where costs are made equal."
+    note += " Paid: with repeats that did not fit any more." if dropped else ""
     return Table("Spent, a unit on the average", columns, rows, note)
 
 
