@@ -42,7 +42,7 @@ export class Pane {
       if (last.cut) this.run.warnings.push("The last line of the trace is cut (the run was killed while it wrote); it is left out.");
       this.read = true;
       this.paint();
-      this.app.changed(this);
+      this.app.changed(this, true);
     } catch (error) {
       if (this.abort.signal.aborted) return;
       if (error instanceof SourceError && error.status === 401) this.app.token();
