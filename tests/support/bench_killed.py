@@ -1,7 +1,7 @@
 """A bench that is killed with SIGKILL again and again: `python bench_killed.py FOLDER KILLS SEED`. Knows no test.
 
 FOLDER/whole is an unbroken run. FOLDER/killed is started KILLS + 1 times: each of the first kills itself after a random number of lines that it
-wrote (of rows or traces), every other time after half of that line. FOLDER/paid has a line a reply that the model gave there.
+wrote (of rows or traces), every other time after half of that line. FOLDER/whole.paid and FOLDER/killed.paid have a line a reply of the model.
 """
 
 from __future__ import annotations
@@ -18,18 +18,17 @@ from support.bench_grid import grid, noisy, run
 METHODS = ["io", "cot_sc?k=3", "refine?rounds=2", "tot_bfs"]
 
 
-def bench(folder: Path, log: int | None = None) -> None:
+def bench(folder: Path, log: int) -> None:
     """The whole grid, or what is left of it."""
     made = grid(tasks=[{"task": "gsm8k", "items": "1:4"}], methods=METHODS, equal={"by": "tokens", "amount": 1500}, seeds=[0, 1])
     model = noisy(0.5)
-    if log is not None:
-        plain = model._answer
+    plain = model._answer
 
-        def answer(request: Any, index: int) -> Any:
-            os.write(log, f"{request.id} {request.seeds} {index}\n".encode())
-            return plain(request, index)
+    def answer(request: Any, index: int) -> Any:
+        os.write(log, f"{request.id} {request.seeds} {index}\n".encode())
+        return plain(request, index)
 
-        model._answer = answer
+    model._answer = answer
     run(made, folder, model)
 
 
@@ -75,9 +74,10 @@ def forked(work: Any) -> bool:
 
 
 def main(folder: Path, kills: int, seed: int) -> None:
-    assert forked(lambda: bench(folder / "whole"))
+    first, log = (os.open(folder / f"{name}.paid", os.O_WRONLY | os.O_CREAT | os.O_APPEND) for name in ("whole", "killed"))
+    assert forked(lambda: bench(folder / "whole", first))
     lines = sum(path.read_bytes().count(b"\n") for path in (folder / "whole").rglob("*.jsonl"))
-    random, log = Random(seed), os.open(folder / "paid", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+    random = Random(seed)
     for number in range(kills):
         place = random.randint(1, max(1, lines // kills))
 

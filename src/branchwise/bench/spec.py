@@ -176,7 +176,9 @@ def _parts(top: Mapping[str, Any], where: str) -> tuple[Part, ...]:
         data = keys({"task": row} if isinstance(row, str) else row, _TASK, f"{where}: tasks")
         task = find_task(text_of(data.get("task"), f"{where}: task"))
         own = data.get("items", top.get("items", ""))
-        items = str(over.get(task.name, over.get("", own))).replace(" ", "")
+        if not isinstance(own, str):
+            raise UsageError(f"{where}: items need quotation marks, as in items: \"1:30\" (without them YAML reads 1:30 as the number 90)")
+        items = over.get(task.name, over.get("", own)).replace(" ", "")
         if not items:
             raise UsageError(f"{where}: needs items for task {task.name}: a span such as 901:930, ids, or sample:30")
         found.append(Part(task=task.name, items=items, data=str(data.get("data", ""))))
