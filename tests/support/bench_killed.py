@@ -39,19 +39,21 @@ def dying(left: int, half: bool) -> None:
 
     plain, append = trace.Recorder.write, rows.RowFile.append
 
-    def count(file: Any, data: bytes) -> None:
+    def count(path: Path, data: bytes) -> None:
         nonlocal left
         left -= 1
         if not left:
-            os.write(file.fileno(), data[: len(data) // 2] if half else data)
+            with open(path, "ab", buffering=0) as file:
+                file.write(data[: len(data) // 2] if half else data)
             os.kill(os.getpid(), signal.SIGKILL)
 
     def write(self: trace.Recorder, event: Any) -> None:
-        count(self._file, trace._encode(event))
+        assert self.path is not None
+        count(self.path, trace._encode(event))
         plain(self, event)
 
     def add(self: rows.RowFile, row: Any) -> bool:
-        count(self._file, rows.orjson.dumps(row.to_json(), option=rows.orjson.OPT_APPEND_NEWLINE))
+        count(self.path, rows.orjson.dumps(row.to_json(), option=rows.orjson.OPT_APPEND_NEWLINE))
         return append(self, row)
 
     trace.Recorder.write = write  # type: ignore[method-assign]
