@@ -21,7 +21,7 @@ export class Painter {
     this.hatch = hatch(this.pen, this.colours.faint);
   }
 
-  /** Paint `scene`: layout, camera {x, y, scale}, selected thought, focus (is the keyboard here?), matches (a set, or null). */
+  /** Paint `scene`: layout, camera {x, y, scale}, selected thought, focus (is the keyboard here?), matches (thoughts, each with whether its own text holds what was looked for; or null). */
   paint(scene) {
     const { pen, canvas } = this;
     const dpr = Math.max(1, devicePixelRatio);
@@ -209,8 +209,9 @@ export class Painter {
     pen.textAlign = "left";
     pen.font = `${node.parent ? "" : "600 "}${size}px ${FONT}`;
     pen.fillStyle = lost ? colours.muted : colours.ink;
-    if (node.lined !== size) node.lines = broken(pen, node.parent ? oneLine(node.text) : node.title || "the problem", CARD.width - (node.parent ? 84 : 24), CARD.width - (node.parent ? 46 : 24));
-    node.lined = size;
+    const room = CARD.width - (node.parent ? 45 : 24);
+    if (node.lined !== size + value) node.lines = broken(pen, node.parent ? oneLine(node.text) : node.title || "the problem", room - (node.parent ? size * value.length * 0.62 + 8 : 0), room);
+    node.lined = size + value;
     const left = node.x + (node.parent ? 33 : 12);
     node.lines.forEach((line, at) => pen.fillText(line, left, node.y + 22 + at * (size + 4)));
     if (kind === "dead") {
@@ -262,7 +263,12 @@ export class Painter {
 
   rings(node) {
     const { matches, selected, current } = this.scene;
-    if (matches?.has(node)) this.outline(node, this.colours.match, node === current ? 4 : 2.5, 3);
+    if (matches?.has(node)) {
+      const inText = matches.get(node);
+      if (!inText) this.pen.setLineDash([3, 4]);
+      this.outline(node, this.colours.match, node === current ? 4 : inText ? 2.5 : 1.5, 3);
+      this.pen.setLineDash([]);
+    }
     if (node === selected) this.outline(node, this.colours.accent, this.scene.focus ? 3.5 : 2.5, 4);
   }
 

@@ -66,7 +66,7 @@ function cost(run) {
   return el("section", {}, el("h3", {}, "Cost by role"), el("table.cost", {},
     el("thead", {}, el("tr", {}, ["role", "calls", "prompt", "reply", "cost"].map((name) => el("th", { scope: "col" }, name)))),
     el("tbody", {}, rows.map(([role, spent]) => line(role, spent, "th"))), el("tfoot", {}, line("total", total, "th"))),
-    el("p.muted", {}, `Tokens of prompts and replies${total.estimated ? ", estimated" : ""}; ${count(total.cached)} prompt tokens came from the prefix cache. Model time ${seconds(run.seconds)}.`));
+    el("p.muted", {}, `Tokens of prompts and replies${total.estimated ? ", estimated" : ""}${total.cached ? `; ${count(total.cached)} prompt tokens came from the prefix cache` : ""}. Model time ${seconds(run.seconds)}.`));
 }
 
 function counted(run) {

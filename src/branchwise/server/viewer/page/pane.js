@@ -145,16 +145,16 @@ export class Pane {
     if (this.run.answer?.parent) this.view.select(this.run.answer);
   }
 
-  /** Mark the thoughts that hold `words`; `jump` selects the first. Gives how many there are. */
+  /** Mark the thoughts that `words` are found at, first those whose own text holds them; `jump` selects the first. Gives how many there are. */
   search(words, jump = true) {
     const found = find(this.run, words);
     this.words = found === null ? "" : words;
-    this.found = found ?? [];
-    this.view.matches = found === null ? null : new Set(found);
+    this.found = found === null ? [] : [...found.keys()].sort((a, b) => found.get(b) - found.get(a));
+    this.view.matches = found;
     if (found === null || jump) this.nth = -1;
     this.view.current = this.found[this.nth] ?? null;
     this.view.request();
-    return found === null ? null : found.length;
+    return found === null ? null : found.size;
   }
 
   /** Select the next or the previous match. */
