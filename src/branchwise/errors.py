@@ -115,11 +115,11 @@ class DataError(BranchwiseError):
 
 
 class OutOfBudget(BranchwiseError):
-    """A call that does not fit the budget. `limit` is calls, tokens, cost or seconds."""
+    """A call that does not fit the budget. `limit` is calls, tokens, cost or seconds; `reply` is what was paid for before it, if anything."""
 
-    def __init__(self, limit: str) -> None:
+    def __init__(self, limit: str, reply: object = None) -> None:
         super().__init__(f"the budget is spent: {limit}")
-        self.limit = limit
+        self.limit, self.reply = limit, reply
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -126,7 +126,7 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
     try:
         about = {"budget": settings.budget.to_json(), "parallel": settings.parallel, "versions": dict(versions()), **settings.about}
         recorder.write(Started(identity, about))
-        retrying = Retrying(limited, settings.retry)
+        retrying = Retrying(limited, settings.retry, recorded=getattr(model, "recorded", False))
         cached = retrying if settings.cache is None else Cached(retrying, settings.cache, settings.cache_mode)
         layers = Taped(cached, tape, recorder, ledger)
         worker = Worker(method, problem, layers, settings.seed, Tree(), settings.retry)

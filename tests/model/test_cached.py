@@ -91,7 +91,7 @@ def test_every_setting_is_part_of_the_key(change: dict[str, Any]) -> None:
 def test_all_fields_of_a_request_are_accounted_for() -> None:
     """A new field must be put into the key, or here among those that do not shape a reply."""
     shaping = {name for change in CHANGES for name in change}
-    assert set(Request.__dataclass_fields__) == shaping | {"n", "role", "id", "step", "free", "firm"}
+    assert set(Request.__dataclass_fields__) == shaping | {"n", "role", "id", "step", "free", "firm", "lost"}
 
 
 def test_the_backend_is_part_of_the_key_and_the_role_is_not() -> None:

@@ -76,6 +76,8 @@ class Request:
     """Nobody is paid for the reply (a person gives it): no budget stands in its way."""
     firm: bool = False
     """`max_tokens` is a share of the run's tokens: no attempt may ask for more."""
+    lost: Sample | None = None
+    """A first reply that is had and paid for, and cannot be used: only the second try is to be made."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 
 from branchwise.budget import Usage
 from branchwise.errors import ModelError
-from branchwise.model.base import Reply, Request
+from branchwise.model.base import Reply, Request, Sample
 
-__all__ = ["caught", "joined", "part"]
+__all__ = ["awaits", "caught", "joined", "part", "waiting", "without_mark"]
+
+_MARK = re.compile(r"no room for a second try \((\w+)\)(?:; )?")
 
 
 async def caught(asked: Awaitable[Reply]) -> Reply | ModelError:
@@ -42,3 +45,19 @@ def joined(parts: Sequence[Reply | ModelError], n: int, failed: Usage | None = N
     missing = n - len(samples)
     why = (str(errors[0]) if errors else next((r.error for r in replies if r.error), "")) if missing else ""
     return Reply(samples, replies[0].model, replies[0].system_fingerprint, missing, why)
+
+
+def waiting(sample: Sample, limit: str) -> Sample:
+    """`sample`, marked as one whose second try did not fit the budget: a run that goes on with more makes it."""
+    return replace(sample, error=f"no room for a second try ({limit})" + (f"; {sample.error}" if sample.error else ""))
+
+
+def awaits(sample: Sample) -> str:
+    """The limit for which the second try of `sample` was not made; empty for a sample that is final."""
+    found = _MARK.match(sample.error) if sample.error else None
+    return found[1] if found else ""
+
+
+def without_mark(sample: Sample) -> Sample:
+    """`sample` as it was before `waiting`."""
+    return replace(sample, error=_MARK.sub("", sample.error, count=1))

@@ -6,12 +6,14 @@ Resume is replay that runs past the end of the tape; there is no other checkpoin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from branchwise.budget import Usage
 from branchwise.errors import ContextOverflow, MissingCall, ModelError, RateLimited, TraceError, TransientError
 from branchwise.model.base import CallId, Outcome, Reply, Request, Sample
+from branchwise.model.parts import awaits
 from branchwise.trace import Call, Event, Started, TapedSample, read_trace
 
 __all__ = ["Tape", "TapeModel"]
@@ -44,7 +46,7 @@ class Tape:
 
     @classmethod
     def of(cls, events: Iterable[Event]) -> Tape:
-        """The tape in events; of a sample recorded twice the first counts."""
+        """The tape in events; of a sample recorded twice the first counts, unless it waited for its second try."""
         tape = cls()
         for event in events:
             if isinstance(event, Call):
@@ -62,7 +64,12 @@ class Tape:
         if call.fault:
             self._faults[(where, call.first)] = call
         for index, taped in enumerate(call.samples, call.first):
-            self._samples.setdefault((where, index), (_sample(taped), call.model, call.system_fingerprint))
+            sample, old = _sample(taped), self._samples.get((where, index))
+            if old is not None and not awaits(old[0]):
+                continue
+            if old is not None:
+                sample = replace(sample, usage=old[0].usage + sample.usage)
+            self._samples[(where, index)] = sample, call.model, call.system_fingerprint
 
     def find(self, where: CallId, index: int) -> tuple[Sample, str, str] | None:
         """The sample, the model and the system fingerprint as recorded, or `None`."""

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from random import Random
 
 from branchwise.budget import Bound
-from branchwise.errors import ModelError, RateLimited, TransientError, UsageError
+from branchwise.errors import ModelError, OutOfBudget, RateLimited, TransientError, UsageError
 from branchwise.model.base import LanguageModel, Outcome, Reply, Request, Sample, fingerprint
-from branchwise.model.parts import joined, part
+from branchwise.model.parts import awaits, joined, part, waiting
 from branchwise.model.structure import repair
 
 __all__ = ["RetryPolicy", "Retrying"]
@@ -60,7 +60,10 @@ class RetryPolicy:
 
 
 class Retrying:
-    """`inner`, tried again by `policy`. The jitter is drawn from the request, so that a run waits alike each time."""
+    """`inner`, tried again by `policy`. The jitter is drawn from the request, so that a run waits alike each time.
+
+    `recorded` says that replies come from a tape: second tries of samples are in them already.
+    """
 
     def __init__(
         self,
@@ -69,8 +72,9 @@ class Retrying:
         *,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
+        recorded: bool = False,
     ) -> None:
-        self._inner, self.policy = inner, policy or RetryPolicy()
+        self._inner, self.policy, self._recorded = inner, policy or RetryPolicy(), recorded
         self._sleep, self._clock = sleep, clock
 
     @property
@@ -91,8 +95,11 @@ class Retrying:
     async def sample(self, request: Request) -> Reply:
         """The samples of the first attempt that succeeds; what is missing of them is asked for in the next, and what is unfit once more.
 
-        So no more than `attempts * n` samples are drawn. Raises the last error, with what was tried, when there is no sample at all.
+        So no more than `attempts * n` samples are drawn. Raises the last error, with what was tried, when there is no sample at all, and
+        `OutOfBudget` with what was had before it.
         """
+        if request.lost is not None:
+            return await self._mended(Reply((request.lost,)), replace(request, lost=None), self.policy.attempts - 1)
         start = self._clock()
         had: list[Reply] = []
         count, why = 0, ""
@@ -116,6 +123,10 @@ class Retrying:
                     raise
                 why = str(error)
                 break
+            except OutOfBudget as stop:
+                if count:
+                    stop.reply = self._unfinished(joined(had, request.n), 0, request, stop.limit, left + 1)
+                raise
             had.append(reply)
             count += len(reply.samples)
             if count >= request.n:
@@ -130,15 +141,38 @@ class Retrying:
         """
         if not left or all(sample.outcome not in _MENDABLE for sample in reply.samples):
             return reply
-        samples = [await self._mend(sample, part(request, i, 1), left) for i, sample in enumerate(reply.samples)]
+        if self._recorded:
+            if limit := next(filter(None, map(awaits, reply.samples)), ""):
+                raise OutOfBudget(limit, reply)
+            return reply
+        samples = list(reply.samples)
+        for i, sample in enumerate(reply.samples):
+            try:
+                samples[i] = await self._mend(sample, part(request, i, 1), left)
+            except OutOfBudget as stop:
+                samples[i] = stop.reply if isinstance(stop.reply, Sample) else sample
+                stop.reply = self._unfinished(replace(reply, samples=tuple(samples)), i, request, stop.limit, left)
+                raise
         return reply if all(a is b for a, b in zip(samples, reply.samples, strict=True)) else replace(reply, samples=tuple(samples))
 
+    def _unfinished(self, reply: Reply, start: int, request: Request, limit: str, left: int) -> Reply:
+        """`reply` with a mark on each sample from `start` on that would have been asked for once more."""
+        marked = (waiting(s, limit) if left and (self._was_lost(s, request) or _is_unfit(s, request)) else s for s in reply.samples[start:])
+        return replace(reply, samples=(*reply.samples[:start], *marked))
+
+    def _was_lost(self, sample: Sample, request: Request) -> bool:
+        return sample.outcome is Outcome.TRUNCATED_IN_REASONING and self.policy.larger > 1 and not request.firm
+
     async def _mend(self, sample: Sample, request: Request, left: int) -> Sample:
-        if left and sample.outcome is Outcome.TRUNCATED_IN_REASONING and self.policy.larger > 1 and not request.firm:
-            sample = await self._again(sample, replace(request, max_tokens=request.max_tokens * self.policy.larger))
-            left -= 1
-        if left and sample.outcome is Outcome.INVALID and (request.schema is not None or request.choices):
-            sample = await self._again(sample, repair(request, sample))
+        try:
+            if left and self._was_lost(sample, request):
+                sample = await self._again(sample, replace(request, max_tokens=request.max_tokens * self.policy.larger))
+                left -= 1
+            if left and _is_unfit(sample, request):
+                sample = await self._again(sample, repair(request, sample))
+        except OutOfBudget as stop:
+            stop.reply = sample
+            raise
         return sample
 
     async def _again(self, sample: Sample, request: Request) -> Sample:
@@ -153,6 +187,10 @@ class Retrying:
         if late:
             return _told(error, f"waiting {wait:.0f} s more would pass the deadline of {self.policy.deadline:.0f} s")
         return _told(error, f"tried {attempt + 1} times") if attempt else error
+
+
+def _is_unfit(sample: Sample, request: Request) -> bool:
+    return sample.outcome is Outcome.INVALID and (request.schema is not None or bool(request.choices))
 
 
 def _told(error: TransientError, what: str) -> TransientError:

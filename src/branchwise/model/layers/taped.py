@@ -6,10 +6,11 @@ import time
 from dataclasses import replace
 
 from branchwise.budget import Usage
-from branchwise.errors import ContextOverflow, ModelError, TransientError
+from branchwise.errors import ContextOverflow, ModelError, OutOfBudget, TransientError
 from branchwise.ledger import Ledger
 from branchwise.model.base import LanguageModel, Outcome, Reply, Request, Sample
 from branchwise.model.layers.metered import request_bound
+from branchwise.model.parts import awaits, without_mark
 from branchwise.model.tape import Tape, taped
 from branchwise.trace import Call, Recorder
 
@@ -44,6 +45,8 @@ class Taped:
             if found is not None:
                 sample, model, system = found
                 self._replay(request, sample)
+                if awaits(sample):
+                    sample = await self._second_try(request, index, sample)
                 samples.append(sample)
                 index += 1
                 continue
@@ -59,6 +62,13 @@ class Taped:
             index = stop
         return Reply(tuple(samples), model, system, missing, error)
 
+    async def _second_try(self, request: Request, index: int, sample: Sample) -> Sample:
+        """What comes of a sample that an earlier run had no room to ask for once more; the tape keeps what that costs beside the first."""
+        offset = index - request.first
+        lost = replace(without_mark(sample), usage=Usage())
+        again = replace(request, n=1, first=index, seeds=request.seeds[offset : offset + 1], lost=lost)
+        return (await self._live(again)).samples[0]
+
     def _replay(self, request: Request, sample: Sample) -> None:
         bound = request_bound(replace(request, n=1))
         self._ledger.admit(request.step, bound)
@@ -71,6 +81,10 @@ class Taped:
             reply = _whole(await self._inner.sample(request), request.n)
         except (TransientError, ContextOverflow) as error:
             self._record(request, Reply(()), started, error)
+            raise
+        except OutOfBudget as stop:
+            if isinstance(stop.reply, Reply) and request.lost is None:  # paid for: it is kept, and a run that goes on begins from it
+                self._record(request, _whole(stop.reply, len(stop.reply.samples)), started)
             raise
         for sample in reply.samples:
             if sample.usage.cached_calls:  # what a cache gave is shown, and costs nothing
