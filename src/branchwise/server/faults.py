@@ -29,7 +29,7 @@ class Refusal(Exception):
     def headers(self) -> dict[str, str]:
         """`Retry-After` in whole seconds, where waiting helps; what a client without a token must send."""
         found = {} if self.wait is None else {"Retry-After": str(max(1, round(self.wait + 0.499)))}
-        return found | ({"WWW-Authenticate": 'Basic realm="branchwise", charset="UTF-8"'} if self.status == 401 else {})
+        return found | ({"WWW-Authenticate": "Bearer"} if self.status == 401 else {})
 
     def body(self) -> dict[str, Any]:
         """The body in OpenAI's form."""

@@ -6,7 +6,6 @@ made to point here) a foreign Host.
 
 from __future__ import annotations
 
-import base64
 import ipaddress
 from collections.abc import Collection
 from urllib.parse import urlsplit
@@ -84,21 +83,13 @@ class Guard:
             raise Refusal(403, "pages of other sites may not call; allow one with --allow-origin", code="foreign_origin")
         account = self._keys.find(_token(headers.get("authorization", "")))
         if account is None and scope["path"] not in self._public:
-            raise Refusal(401, "a token is needed: Authorization: Bearer TOKEN, or the token as a password", code="invalid_api_key")
+            raise Refusal(401, "a token is needed: Authorization: Bearer TOKEN", code="invalid_api_key")
         scope.setdefault("state", {})["account"] = account
 
 
 def _token(header: str) -> str:
-    """The token of a program (Bearer), or of a person whom the browser asked for a password (Basic)."""
     kind, _, value = header.partition(" ")
-    if kind.lower() == "bearer":
-        return value.strip()
-    if kind.lower() != "basic":
-        return ""
-    try:
-        return base64.b64decode(value.strip(), validate=True).decode("utf-8").partition(":")[2]
-    except ValueError:
-        return ""
+    return value.strip() if kind.lower() == "bearer" else ""
 
 
 def _same(origin: str, host: str) -> bool:
