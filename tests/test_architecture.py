@@ -12,7 +12,7 @@ import branchwise
 SOURCE = Path(branchwise.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 ENGINE = ("engine", "commit", "method", "steps", "solve", "result", "estimate", "batch", "rows", "hints", "rejected", "shares", "rescore", "fork")
-CORE = ("errors", "problem", "budget", "ledger")
+CORE = ("errors", "problem", "budget", "ledger", "appending")
 MAY = {
     **dict.fromkeys(CORE, CORE),
     "trace": CORE,

@@ -15,6 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from branchwise import Beam, Chain, DepthFirst, Method, Sample, Sampling, TraceError, Tree, Value, read_trace, solve
+from branchwise.appending import AppendFile
 from branchwise.trace import Birth, Call, Expanded, Judged, Judgement, Recorder, Started, Stopped, TapedSample, Warned
 from support.models import FakeModel, Known, Listed, silent
 from support.runs import random_budget, random_method, run
@@ -169,13 +170,13 @@ def full_disk(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     """Fills the disk after so many bytes."""
 
     def fill(room: int) -> None:
-        plain = Recorder.__init__
+        plain = AppendFile.__init__
 
-        def init(self: Recorder, *args: Any, **kwargs: Any) -> None:
-            plain(self, *args, **kwargs)
+        def init(self: AppendFile, path: Path) -> None:
+            plain(self, path)
             self._file = Disk(self._file, room)  # type: ignore[assignment]
 
-        monkeypatch.setattr(Recorder, "__init__", init)
+        monkeypatch.setattr(AppendFile, "__init__", init)
 
     return fill
 
@@ -192,7 +193,7 @@ async def test_a_full_disk_gives_a_trace_error_and_loses_nothing_that_was_commit
     for room in range(first, size, (size - first) // 12):
         trace = tmp_path / f"{room}.jsonl"
         with monkeypatch.context() as patch:
-            patch.setattr(Recorder, "__init__", Recorder.__init__)
+            patch.setattr(AppendFile, "__init__", AppendFile.__init__)
             full_disk(room)
             model = FakeModel(toy.reply, jitter=room)
 

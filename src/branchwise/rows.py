@@ -6,14 +6,14 @@ item is run again.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 
+from branchwise.appending import AppendFile, Busy
 from branchwise.errors import BranchwiseError, UsageError
 
 __all__ = ["Rows", "short"]
@@ -37,17 +37,19 @@ class Rows:
     ) -> None:
         self.path, self._settings, self._about, self._notice = path, dict(settings), dict(about or {}), notice
         self.done: dict[str, dict[str, Any]] = {}
-        self._file: BinaryIO | None = None
+        self._file: AppendFile | None = None
 
     def __enter__(self) -> Rows:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(self.path, "a+b", buffering=0)
+            self._file = AppendFile(self.path)
+            data = self._file.read()
+        except Busy:
+            raise UsageError(f"another process is writing to {self.path}; wait for it, or name another file with --out") from None
         except OSError as error:
+            self.__exit__()
             raise UsageError(f"cannot write the results {self.path}: {error.strerror}; name another file with --out") from error
         try:
-            self._lock()
-            self._read()
+            self._read(data)
         except BaseException:
             self._file.close()
             raise
@@ -64,34 +66,15 @@ class Rows:
 
     def _write(self, line: Mapping[str, Any]) -> None:
         assert self._file is not None
-        data = _encode(line)
         try:
-            end = self._file.seek(0, os.SEEK_END)
-            if self._file.write(data) != len(data):
-                self._file.truncate(end)
-                raise OSError(28, "no space left")
-            os.fsync(self._file.fileno())
+            self._file.write(_encode(line), sync=True)
         except OSError as error:
             raise BranchwiseError(
                 f"cannot write the results {self.path}: {error.strerror}; free some space, then run the same command again"
             ) from error
 
-    def _lock(self) -> None:
-        """One writer at a time, where the system has locks that go with their process."""
-        try:
-            import fcntl
-        except ImportError:
-            return
-        assert self._file is not None
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise UsageError(f"another process is writing to {self.path}; wait for it, or name another file with --out") from None
-
-    def _read(self) -> None:
-        assert self._file is not None
-        self._file.seek(0)
-        lines = self._file.read().split(b"\n")
+    def _read(self, data: bytes) -> None:
+        lines = data.split(b"\n")
         cut = lines.pop()
         header = False
         for number, line in enumerate(lines, 1):
@@ -105,7 +88,8 @@ class Rows:
                 raise UsageError(f"{self.path}, line {number}: not a row of results; name another file with --out")
         if cut:  # only now, when the other lines are known to be ours
             self._ours(cut)
-            self._file.truncate(self._file.seek(0, os.SEEK_END) - len(cut))
+            assert self._file is not None
+            self._file.mend()
             self._notice(f"{self.path}: the last line is cut (the run was killed while it wrote); it is dropped and its item run again")
         if not header and self.done:
             self._notice(f"{self.path} has no header; its rows are compared instead")

@@ -6,14 +6,15 @@ is dropped with a notice when the file is read. Resuming appends: a second `star
 
 from __future__ import annotations
 
-import os
+from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, ClassVar
+from typing import Any, ClassVar
 
 import orjson
 
+from branchwise.appending import AppendFile, Busy
 from branchwise.errors import TraceError
 
 __all__ = [
@@ -190,33 +191,24 @@ class Recorder:
 
     def __init__(self, path: Path | None = None, listeners: Sequence[Callable[[Event], None]] = ()) -> None:
         self.path, self._listeners = path, tuple(listeners)
-        self._file: BinaryIO | None = None
-        self._refused = ""
+        self._file: AppendFile | None = None
         if path is not None:
             try:
-                path.parent.mkdir(parents=True, exist_ok=True)
-                self._file = open(path, "ab", buffering=0)  # noqa: SIM115
-                _lock(path, self._file)
-                _mend(path, self._file)
-            except TraceError:
-                self.close()
-                raise
+                self._file = AppendFile(path)
+                self._file.mend()
+            except Busy:
+                raise TraceError(f"another run is writing to the trace {path}; wait for it, or name another file with --trace") from None
             except OSError as error:
+                self.close()
                 raise TraceError(f"cannot write the trace {path}: {error.strerror}; name another with --trace") from error
 
     def write(self, event: Event) -> None:
         """Record one event; it is with the operating system when this returns."""
         if self._file is not None:
-            if self._refused:
-                raise TraceError(self._refused)
-            line = _encode(event)
             try:
-                done = self._file.write(line)
-                while done < len(line):
-                    done += self._file.write(line[done:])
+                self._file.write(_encode(event))
             except OSError as error:
-                self._refused = f"cannot write the trace {self.path}: {error.strerror}; free some space, then --resume it"
-                raise TraceError(self._refused) from error
+                raise TraceError(f"cannot write the trace {self.path}: {error.strerror}; free some space, then --resume it") from error
         for listener in self._listeners:
             listener(event)
 
@@ -246,41 +238,6 @@ def is_fresh(path: Path) -> bool:
     with open(path, "rb") as file:
         line = file.readline()
     return line[: len(begin)] == begin[: len(line)] and not line.endswith(b"\n")
-
-
-def _lock(path: Path, file: BinaryIO) -> None:
-    """One writer at a time, where the system has locks that go with their process."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise TraceError(f"another run is writing to the trace {path}; wait for it, or name another file with --trace") from None
-    except OSError:
-        return  # a file system without locks
-
-
-def _mend(path: Path, file: BinaryIO) -> None:
-    """Cut a line that a kill left unfinished, so that the next one starts afresh."""
-    size = path.stat().st_size
-    if not size:
-        return
-    with open(path, "rb+") as old:
-        old.seek(size - 1)
-        if old.read(1) == b"\n":
-            return
-        step, end = 1 << 16, size
-        while end > 0:
-            start = max(0, end - step)
-            old.seek(start)
-            cut = old.read(end - start).rfind(b"\n")
-            if cut >= 0:
-                os.truncate(path, start + cut + 1)
-                return
-            end = start
-        os.truncate(path, 0)
 
 
 _KINDS: dict[str, Callable[..., Event]] = {
@@ -325,7 +282,7 @@ def read_trace(path: Path, notice: Callable[[str], None] = lambda text: None) ->
                 notice(f"{path}: the last line is cut (the run was killed while it wrote); it is left out")
                 break
             try:
-                event = _decode(orjson.loads(line))
+                event = _decode(orjson.loads(line if number > 1 else line.removeprefix(BOM_UTF8)))
             except (ValueError, TypeError, KeyError, AttributeError) as error:
                 raise TraceError(f"{path}, line {number}: not a line of a Branchwise trace") from error
             if not seen and not isinstance(event, Started):

@@ -46,7 +46,9 @@ def child(folder: Path, method: str, seed: int, n: int, half: bool) -> None:
         if not left:
             if half:
                 line = trace._encode(event)
-                os.write(self._file.fileno(), line[: len(line) // 2])  # type: ignore[union-attr]
+                assert self.path is not None
+                with open(self.path, "ab", buffering=0) as file:
+                    file.write(line[: len(line) // 2])
             os.kill(os.getpid(), signal.SIGKILL)
 
     trace.Recorder.write = write  # type: ignore[method-assign]
