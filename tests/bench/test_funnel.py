@@ -57,6 +57,20 @@ def test_each_stage_and_each_loss_is_counted_once() -> None:
     assert found.shares() == {"generated": 3 / 7, "kept": 3 / 7, "final": 2 / 7, "chosen": 1 / 7}
 
 
+def test_what_nothing_was_decided_about_is_lost_to_the_limit_and_not_to_the_evaluator() -> None:
+    cut = run([(0, [GOOD, BAD], [1])])
+    cut.tree.nodes[1].fate = Fate.UNDECIDED
+    cut.tree.nodes[2].fate = Fate.UNDECIDED
+    assert funnel([cut], Game24Truth()).lost == {"step 1, limit: generated, and the run ended before it was decided about": 1}
+
+
+def test_what_is_chosen_was_kept_and_final_whatever_was_decided_about_it() -> None:
+    tree = Tree()
+    tree.apply(Expanded(1, 0, [Birth(1, 0, "Answer: (13 - 9) * (10 - 4) = 24", "complete")]))
+    found = funnel([Traced(Path("x"), HAND, tree, tree.nodes[1], None, None, {})], Game24Truth())
+    assert (found.generated, found.kept, found.final, found.chosen) == (1, 1, 1, 1)
+
+
 def test_a_state_that_cheats_is_not_hopeful_and_a_rounded_one_is_exact() -> None:
     truth = Game24Truth()
     assert truth.hopeful(HAND, (GOOD,))

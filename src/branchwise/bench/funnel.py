@@ -13,13 +13,13 @@ from typing import Protocol
 
 from branchwise.bench.oracles import game24 as oracle
 from branchwise.bench.traces import Traced, finals, is_kept
-from branchwise.problem import Rejected, State
+from branchwise.problem import Kind, Rejected, State
 from branchwise.tasks.game24 import Verdict, check
 from branchwise.tasks.game24.exact import TARGET, Expression, number
 from branchwise.tasks.game24.steps import read_step
 from branchwise.tasks.game24.task import parse_hand
 from branchwise.thought.parsing import final_answer
-from branchwise.tree import Node
+from branchwise.tree import Fate, Node
 
 __all__ = ["NEVER", "Funnel", "Game24Truth", "Level", "Look", "Truth", "funnel", "look", "total"]
 
@@ -68,7 +68,10 @@ class Look:
 
     stages: frozenset[str]
     levels: Mapping[int, frozenset[str]]
-    """Depth to `generated` and `kept`: whether a hopeful state was. A depth below the first right state is left out."""
+    """Depth to `generated`, `kept` and `open`: whether a hopeful state was, `open` ones being those that the run ended without deciding about.
+
+    A depth below the first right state is left out.
+    """
     generated_at: int
     """Depth of the first right state; `NEVER` without one."""
     kept_at: int
@@ -102,6 +105,7 @@ def total(looks: Iterable[Look]) -> Funnel:
 NEVER = 1 << 30
 """No depth."""
 _UNWRITTEN = "answer: a right state was kept, and no right answer came of it"
+_UNDECIDED = "limit: generated, and the run ended before it was decided about"
 _NOT_PICKED = "pick: a right final state was not chosen"
 
 
@@ -111,26 +115,39 @@ def look(run: Traced, truth: Truth) -> Look:
     def right(node: Node) -> bool:
         return truth.right(run.prompt, node.state)
 
+    chosen = frozenset(node.birth for node in run.chosen.path) if run.chosen is not None else frozenset()
+
+    def kept(node: Node) -> bool:
+        return is_kept(node) or node.birth in chosen
+
     rights = [node for node in run.tree if right(node)]
     generated_at = min((node.depth for node in rights), default=NEVER)
-    kept_at = min((node.depth for node in rights if is_kept(node)), default=NEVER)
+    kept_at = min((node.depth for node in rights if kept(node)), default=NEVER)
+    foresees = getattr(truth, "foresees", True)
     levels: dict[int, set[str]] = {}
-    for node in run.tree if getattr(truth, "foresees", True) else ():
+    for node in run.tree if foresees else ():
         names = levels.setdefault(node.depth, set())
         if node.depth <= generated_at and truth.hopeful(run.prompt, node.state):
             names.add("generated")
-            if is_kept(node) and node.depth <= kept_at:
+            if kept(node) and node.depth <= kept_at:
                 names.add("kept")
+            if _is_open(node):
+                names.add("open")
     stages = {
         "generated": bool(rights),
         "kept": kept_at < NEVER,
-        "final": any(map(right, finals(run.tree))),
+        "final": any(map(right, finals(run.tree))) or (run.chosen is not None and right(run.chosen)),
         "chosen": run.chosen is not None and right(run.chosen),
     }
     reached = frozenset(name for name, is_so in stages.items() if is_so)
     seen = {depth: frozenset(names) for depth, names in levels.items()}
-    lost = _lost(reached, seen, kept_at) if getattr(truth, "foresees", True) else _lost_answer(reached)
+    lost = _lost(reached, seen, kept_at) if foresees else _lost_answer(reached, any(map(_is_open, rights)))
     return Look(reached, seen, generated_at, kept_at, lost)
+
+
+def _is_open(node: Node) -> bool:
+    """Whether the run ended before anything was decided about it."""
+    return node.fate is Fate.UNDECIDED and node.status.kind in (Kind.OPEN, Kind.COMPLETE)
 
 
 def _lost(stages: frozenset[str], levels: Mapping[int, frozenset[str]], kept_at: int) -> str:
@@ -142,13 +159,13 @@ def _lost(stages: frozenset[str], levels: Mapping[int, frozenset[str]], kept_at:
     while depth <= max(levels, default=0) and depth <= kept_at:
         names = levels.get(depth, frozenset())
         if "kept" not in names:
-            why = "evaluator: generated and pruned" if "generated" in names else "generator: never generated"
-            return f"step {depth}, {why}"
+            why = _UNDECIDED if "open" in names else "evaluator: generated and pruned"
+            return f"step {depth}, {why if 'generated' in names else 'generator: never generated'}"
         depth += 1
     return f"step {depth}, generator: never generated" if kept_at == NEVER else _UNWRITTEN
 
 
-def _lost_answer(stages: frozenset[str]) -> str:
+def _lost_answer(stages: frozenset[str], is_open: bool) -> str:
     """The same where only whole answers can be told right from wrong."""
     if "chosen" in stages:
         return ""
@@ -156,7 +173,9 @@ def _lost_answer(stages: frozenset[str]) -> str:
         return _NOT_PICKED
     if "kept" in stages:
         return _UNWRITTEN
-    return "evaluator: a right answer was pruned" if "generated" in stages else "generator: no right answer was generated"
+    if "generated" in stages:
+        return _UNDECIDED if is_open else "evaluator: a right answer was pruned"
+    return "generator: no right answer was generated"
 
 
 class Game24Truth:

@@ -147,8 +147,7 @@ def _print(report: Report, out: Console) -> None:
         for table in family_tables(report, family):
             print_table(table, out)
         for name, cell in family.cells.items():
-            lost = report.trees[cell.key].lost if cell.key in report.trees else ""
-            if lost:
+            if lost := report.lost(cell):
                 out.print(safe_text(f"\n{name}: {lost}"))
     published = published_table(report)
     if published.rows:

@@ -163,3 +163,13 @@ def test_rows_of_two_versions_of_the_data_do_not_pass_unseen(tmp_path: Path) -> 
     rows = [replace(one, data="a" if int(one.item) < 5 else "b") for one in noisy({"cot": 0.4}, 40, 1)]
     [note] = build(write(tmp_path / "a", rows), traces=False).notes[:1]
     assert note.startswith("gsm8k: rows of 2 versions of the data are mixed")
+
+
+def test_what_the_vote_of_repeats_lost_is_told(tmp_path: Path) -> None:
+    votes = {"samples": [1.0, 0.0, 0.0], "votes": ["42", "5", "5"], "repeats": 3}
+    rows = [row("gsm8k", "1", "io", score=0.0, **votes), row("gsm8k", "2", "io", score=0.0, samples=[0.0] * 3, votes=["1"] * 3, repeats=3)]
+    [cell] = build(write(tmp_path / "a", rows), traces=False).to_json()["cells"]
+    assert cell["where_lost"] == (
+        "The repeats of an item vote: 2 of 2 items were not answered right; in 1 of them some repeat had the right answer and was outvoted, in 1 "
+        "none had."
+    )

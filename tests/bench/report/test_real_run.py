@@ -82,6 +82,7 @@ def test_equal_budgets_are_within_five_percent_and_the_title_says_so(tmp_path: P
     assert one.spread is not None
     assert one.spread <= 0.05
     assert "equal tokens, within 5 %" in report.title
+    assert any("none had" in report.lost(cell) or "all 30 items" in report.lost(cell) for cell in report.cells)
     assert all(cell.repeated is not None and cell.repeated.most > 1 for cell in report.cells if cell.method != "cot_sc")
 
 

@@ -22,7 +22,7 @@ from branchwise.bench.report.references import Beside, references
 from branchwise.bench.report.spending import Spending, spending
 from branchwise.bench.report.trees import Trees, added
 from branchwise.bench.report.truths import Truths
-from branchwise.bench.report.words import baseline_words, title, trouble
+from branchwise.bench.report.words import baseline_words, title, trouble, vote_words
 from branchwise.bench.rows import Row, read_manifest, read_rows
 from branchwise.errors import UsageError
 
@@ -67,11 +67,19 @@ class Report:
         """Thoughts visited against success by the title of the family."""
         return {family.title: visited_curves(family) for family in self.families()}
 
+    def lost(self, cell: Cell) -> str:
+        """Where a cell's right answers were lost, in words; empty where nothing is known."""
+        found = self.trees.get(cell.key)
+        return " ".join(filter(None, (found.lost if found is not None else "", vote_words(cell))))
+
     def to_json(self) -> dict[str, Any]:
         """The document of --json."""
         return {
             "format": FORMAT, "title": self.title, "fair": self.fair,
-            "cells": [cell.to_json(clock=self.clock) | {"traces": _traces(self.trees.get(cell.key))} for cell in self.cells],
+            "cells": [
+                cell.to_json(clock=self.clock) | {"traces": _traces(self.trees.get(cell.key)), "where_lost": self.lost(cell)}
+                for cell in self.cells
+            ],
             "paired": [pair.to_json() for pair in self.pairs], "spending": [one.to_json() for one in self.spending],
             "baseline": list(self.baseline), "published": [one.to_json() for one in self.published],
             "curves": {

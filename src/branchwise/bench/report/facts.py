@@ -28,7 +28,7 @@ from branchwise.tree import Node
 
 __all__ = ["FORMAT", "Facts", "chain_failed_at", "facts", "failed_at"]
 
-FORMAT = 1
+FORMAT = 2
 """Of the facts that a folder keeps: another number, and they are found anew."""
 _STEP = re.compile(r"\d\)?\s*[-+*/×÷−]\s*\(?-?\d[^=]*=")
 

@@ -51,8 +51,7 @@ def _body(report: Report) -> list[str]:
             parts.append(_table(table))
             parts += [_figure(own.pop(kind)) for kind in _AFTER.get(table.title.split(":")[0], ()) if kind in own]
         parts += [_figure(plot) for plot in own.values()]
-        lost = [(name, report.trees[cell.key].lost) for name, cell in family.cells.items() if cell.key in report.trees]
-        parts += _list("Where it was lost", [f"{name}: {words}" for name, words in lost if words])
+        parts += _list("Where it was lost", [f"{name}: {words}" for name, cell in family.cells.items() if (words := report.lost(cell))])
     published = published_table(report)
     if published.rows:
         parts += ["<h2>Published figures</h2>", _table(published, words=True)]

@@ -97,7 +97,7 @@ class Trees:
             "runs": self.runs, "funnel": None if self.funnel is None else _funnel(self.funnel),
             "failed_at": None if self.failures is None else self.failures.to_json(),
             "calibration": None if self.calibration is None else self.calibration.to_json(), "ties": rounded(self.ties),
-            "crosswords": parts, "where_lost": self.lost,
+            "crosswords": parts,
         }  # fmt: skip
 
 
@@ -184,6 +184,7 @@ def _bins(values: Mapping[float, Sequence[int]]) -> tuple[Bin, ...]:
 _PARTS = {
     "generator": "the generator (a right state was never proposed)",
     "evaluator": "the evaluator (it was proposed and pruned)",
+    "limit": "the limits (it was proposed, and the run ended before anything was decided about it)",
     "pick": "the picker (a right final state was there, and another was chosen)",
     "answer": "the answer (a right state was kept, and no right answer came of it)",
 }

@@ -9,7 +9,7 @@ from branchwise.bench.report.cells import Cell, Family, families
 from branchwise.bench.report.pairs import Pair
 from branchwise.bench.report.spending import Spending
 
-__all__ = ["baseline_words", "p_value", "percent", "title", "trouble", "visible"]
+__all__ = ["baseline_words", "p_value", "percent", "title", "trouble", "visible", "vote_words"]
 
 
 _HIDDEN = re.compile(
@@ -88,6 +88,20 @@ def _paragraph(family: Family, pairs: Sequence[Pair]) -> str:
 
 def _pair(pair: Pair) -> str:
     return f"{pair.method} ({100 * pair.difference:+.1f} points, p = {p_value(pair.p_holm)})"
+
+
+def vote_words(cell: Cell) -> str:
+    """Where costs were made equal: how many items the vote of the repeats lost, and in how many no repeat was right. Empty elsewhere."""
+    if cell.repeats <= cell.units or cell.repeated is None:
+        return ""
+    wrong = [item for item, score in cell.scores.items() if score < 1]
+    if not wrong:
+        return f"The repeats of an item vote: all {cell.items} items were answered right."
+    outvoted = sum(cell.repeated.by_item[item][1] > 0 for item in wrong)
+    return (
+        f"The repeats of an item vote: {len(wrong)} of {cell.items} items were not answered right; in {outvoted} of them some repeat had the right "
+        f"answer and was outvoted, in {len(wrong) - outvoted} none had."
+    )
 
 
 def trouble(cells: Sequence[Cell]) -> list[str]:
