@@ -1,4 +1,7 @@
-"""The real engine with small real weights: what is true of every backend must be true of this one."""
+"""The real engine with small real weights: what is true of every backend must be true of this one.
+
+BRANCHWISE_LOCAL_MODEL names other weights, such as qwen2.5-coder-1.5b.
+"""
 
 import asyncio
 import os
@@ -17,7 +20,7 @@ from branchwise.model.local import Local, LocalSettings
 from branchwise.model.weights import WEIGHTS, find, pull
 
 Ask = Callable[..., Request]
-NAME = "smollm2-135m"
+NAME = os.environ.get("BRANCHWISE_LOCAL_MODEL", "smollm2-135m")
 
 
 @pytest.fixture(scope="module")
