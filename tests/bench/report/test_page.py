@@ -122,8 +122,20 @@ def test_an_oracle_is_dashed_and_called_so(report: Report) -> None:
     assert [(curve.name, curve.oracle, [p.x for p in curve.points]) for curve in sampled] == [("oracle: best of k, cot", True, [1, 2, 3])]
     assert [round(p.y, 4) for p in sampled[0].points] == [0.3333, 0.6667, 1.0]
     [searched] = [found for name, found in curves.items() if name.startswith("gsm8k")]
-    assert [curve.oracle for curve in searched] == [False, True]
-    assert searched[1].name == "oracle: any right state, searches"
+    assert [curve.oracle for curve in searched[:2]] == [False, True]
+    named = {curve.name: curve.oracle for curve in searched}
+    assert (named["as chosen: io"], named["oracle: any right state, io"]) == (False, True)
+
+
+def test_searches_that_differ_in_a_setting_are_one_curve(tmp_path: Path) -> None:
+    found = []
+    for b in (1, 3, 5):
+        nodes = {"generated": 20 * b, "kept": 10 * b, "pruned": 7 * b, "merged": 2 * b, "dropped": b}
+        found += [row("game24", str(n), f"ToT b={b}", score=float(n < b), oracle_score=1.0, nodes=nodes) for n in range(10)]
+    report = build(write(tmp_path, found, ["ToT b=5", "ToT b=3", "ToT b=1"]), traces=False)
+    [curves] = report.visited().values()
+    assert [(curve.name, curve.oracle) for curve in curves] == [("as chosen: ToT", False), ("oracle: any right state, ToT", True)]
+    assert [(p.x, p.y, p.label) for p in curves[0].points] == [(17, 0.1, "b=1"), (51, 0.3, "b=3"), (85, 0.5, "b=5")]
 
 
 def test_a_page_without_anything_to_draw_is_a_page(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
@@ -61,17 +62,31 @@ def is_sampled(cell: Cell) -> bool:
 
 
 def visited_curves(family: Family) -> list[Curve]:
-    """Thoughts visited an item against success. Searches: as chosen, and any right state (oracle); io and cot: best of k samples (oracle).
+    """Thoughts visited an item against success. Searches: as chosen, and any right state (oracle), a curve for each that differ in a setting.
 
-    A sample of io or cot is one thought visited.
+    io and cot: best of k samples (oracle); a sample is one thought visited.
     """
     curves = [_best_of_k(name, cell.repeated) for name, cell in family.cells.items() if cell.repeated is not None and is_sampled(cell)]
-    searches = sorted((visited(cell), name, cell) for name, cell in family.cells.items() if not is_sampled(cell) and visited(cell) > 0)
-    if searches:
-        chosen = [Point(x, c.score, name, c.interval.low, c.interval.high) for x, name, c in searches]
-        oracle = [Point(x, c.oracle, name, c.oracle_interval.low, c.oracle_interval.high) for x, name, c in searches]
-        curves += [Curve("as chosen, searches", tuple(chosen)), Curve("oracle: any right state, searches", tuple(oracle), oracle=True)]
+    searches: dict[str, list[tuple[float, str, Cell]]] = {}
+    for name, cell in family.cells.items():
+        if not is_sampled(cell) and visited(cell) > 0:
+            searches.setdefault(_stem(name), []).append((visited(cell), name, cell))
+    for stem, found in searches.items():
+        found.sort(key=lambda one: one[:2])
+        chosen = [Point(x, c.score, _short(name, stem), c.interval.low, c.interval.high) for x, name, c in found]
+        oracle = [Point(x, c.oracle, "", c.oracle_interval.low, c.oracle_interval.high) for x, name, c in found]
+        curves += [Curve(f"as chosen: {stem}", tuple(chosen)), Curve(f"oracle: any right state, {stem}", tuple(oracle), oracle=True)]
     return curves
+
+
+def _stem(name: str) -> str:
+    """What methods that differ in a setting only have in common: `tot_bfs` of `tot_bfs?breadth=3`, `ToT` of `ToT b=3`."""
+    return re.split(r"[?, ]", name, maxsplit=1)[0]
+
+
+def _short(name: str, stem: str) -> str:
+    """The setting: `breadth=3`, `b=3`."""
+    return name.removeprefix(stem).lstrip("?, ")
 
 
 def _best_of_k(name: str, found: Repeated) -> Curve:

@@ -172,6 +172,8 @@ def _visited(number: int, where: str, curves: Sequence[Curve]) -> Plot:
             many = len(x) > 20
             style = {"linestyle": "--", "markerfacecolor": "none"} if curve.oracle else {"linestyle": "-"}
             axes.plot(x, y, label=_label(curve.name), **style, **(_look(place) | ({"marker": ""} if many else {})))
+            for point in () if curve.oracle else curve.points:
+                axes.annotate(_label(point.label), (point.x, point.y), xytext=(5, -10), textcoords="offset points", fontsize=7)
         if any(point.x > 20 for curve in curves for point in curve.points):
             _log(axes)
         _axes(axes, "thoughts visited an item", "success")

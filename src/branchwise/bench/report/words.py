@@ -87,7 +87,11 @@ def _paragraph(family: Family, pairs: Sequence[Pair]) -> str:
 
 
 def _pair(pair: Pair) -> str:
-    return f"{pair.method} ({100 * pair.difference:+.1f} points, p = {p_value(pair.p_holm)})"
+    return f"{pair.method} ({100 * pair.difference:+.1f} points, p {_sign(pair.p_holm)})"
+
+
+def _sign(p: float) -> str:
+    return f"= {p_value(p)}" if p >= 0.001 else p_value(p)
 
 
 def vote_words(cell: Cell) -> str:
