@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from random import Random
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -105,6 +106,76 @@ def test_as_one_file_it_is_shown_and_does_nothing(chrome: Browser, tmp_path: Pat
     page.select(3)
     assert page.page.locator("#details .thought").inner_text() == MARKUP[2]
     inert(page, (file.as_uri(), "data:"))
+
+
+VALUES: list[Any] = [None, -1, 0, 7, 1e300, 0.5, "", "x", "__proto__", "constructor", [], {}, [None], {"cut": 3}, {"length": "x"}, True, 2**53, [[]]]
+
+
+def changed(rng: Random, value: Any) -> Any:
+    """The same with one part, drawn by chance, put in place of another value, or left out."""
+    if isinstance(value, dict) and value and rng.random() < 0.85:
+        key = rng.choice(list(value))
+        if rng.random() < 0.15:
+            return {k: v for k, v in value.items() if k != key}
+        return value | {key: changed(rng, value[key])}
+    if isinstance(value, list) and value and rng.random() < 0.85:
+        at = rng.randrange(len(value))
+        return [*value[:at], changed(rng, value[at]), *value[at + 1 :]]
+    return rng.choice(VALUES)
+
+
+def test_events_that_make_no_sense_are_shown_or_refused_and_break_nothing(chrome: Browser, tmp_path: Path) -> None:
+    rng = Random(7)
+    events = [
+        started("Why?"), call("", "generate", "a"), expanded(0, [birth(1, 0, "a"), birth(2, 1, "b")], dropped=[("c", "d")]),
+        call("0", "evaluate", "0.5"),
+        {"step": 1, "judgements": [{"node": 1, "value": 0.5, "samples": [0.5, None], "reason": "r"}], "event": "judged"},
+        {"marks": [{"node": 1, "fate": "kept", "reason": ""}], "event": "marked"}, expanded(1, [birth(3, 0, "e"), birth(2, 1, "b", merged=True)]),
+        {"text": "w", "event": "warned"}, {"event": "steered", "act": {"prune": 1}}, stopped(3, "e"),
+    ]  # fmt: skip
+    cases = []
+    for _ in range(1500):
+        place = rng.randrange(len(events))
+        case = [changed(rng, event) if at == place else event for at, event in enumerate(events)]
+        cases.append([{**event, "at": at} for at, event in enumerate(case) if isinstance(event, dict)])
+    with site(tmp_path) as here:
+        page = Watched.open(chrome)
+        page.page.goto(here.url)
+        found = page.page.evaluate(TRY, cases)
+    assert found["bad"] == []
+    assert 50 < found["refused"] < 1200
+    assert not page.complaints
+
+
+TRY = """async (cases) => {
+  const { Run } = await import('/viewer/tree.js');
+  const { details } = await import('/viewer/details.js');
+  const { overview } = await import('/viewer/overview.js');
+  const { comparison } = await import('/viewer/compare.js');
+  const { Layout } = await import('/viewer/layout.js');
+  const { spoken } = await import('/viewer/draw.js');
+  const { find } = await import('/viewer/search.js');
+  const bad = [], clean = Object.getOwnPropertyNames(Object.prototype).length + Object.getOwnPropertyNames(Array.prototype).length;
+  let refused = 0;
+  for (const events of cases) {
+    const run = new Run('x');
+    try { run.take(events); } catch (error) {
+      refused += 1;
+      if (!error.message.includes('do not fit together')) bad.push([error.message, events]);
+    }
+    try {
+      const page = { run, source: { event: async () => ({}) }, state: { live: true, steering: true }, go() {}, say() {}, refresh() {} };
+      overview(page);
+      for (const node of [...run.nodes.slice(1), ...run.merges]) { details(node, page); spoken(node); }
+      comparison([page, page]);
+      new Layout(run.root);
+      find(run, 'a');
+    } catch (error) { bad.push([error.stack, events]); }
+  }
+  const now = Object.getOwnPropertyNames(Object.prototype).length + Object.getOwnPropertyNames(Array.prototype).length;
+  if (now !== clean) bad.push('a prototype was changed');
+  return { bad: bad.slice(0, 3), refused };
+}"""
 
 
 def test_the_policies_hold_even_where_the_page_would_not(chrome: Browser, here: Site, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from branchwise.server.viewer.slim import slim
 
 __all__ = ["begins", "follow", "line_at"]
 
-_LINES = 512
+_LINES = 64
 _BATCH = 1 << 18
 
 _Line = tuple[int, bytes]
@@ -41,7 +41,7 @@ async def follow(runs: Runs, id: str, start: int) -> AsyncIterator[bytes]:
             for end, line in lines:
                 try:
                     events.append(slim(line, at))
-                except ValueError:
+                except (ValueError, RecursionError):
                     fault = f"At byte {at:,} there is something that is no event: the trace was changed, or parts of it are lost."
                     break
                 at = end

@@ -105,9 +105,9 @@ function calls(title, list, page) {
 /** One call, closed; opening it fetches the prompt. */
 function call(event, page) {
   const usage = sum(event);
-  const facts = [event.role, ...(event.samples?.length > 1 ? [plural(event.samples.length, "sample")] : []), `${count(usage.prompt)} → ${count(usage.completion)} tokens`];
+  const facts = [event.role, ...(event.samples.length > 1 ? [plural(event.samples.length, "sample")] : []), `${count(usage.prompt)} → ${count(usage.completion)} tokens`];
   if (event.seconds) facts.push(seconds(event.seconds));
-  if (usage.cost) facts.push(dollars(usage.cost));
+  if (usage.cost) facts.push(dollars(usage.cost / 1e6));
   const head = el("summary", {}, el("span.role", {}, facts[0]), el("span.muted", {}, facts.slice(1).join(" · ")), event.fault ? el("span.tag.bad", {}, "failed") : null);
   const body = el("div.call-body");
   const box = el("details.call", {}, head, body);
@@ -119,21 +119,16 @@ function call(event, page) {
 
 function sum(event) {
   const total = { prompt: 0, completion: 0, cost: 0 };
-  for (const { usage } of event.samples ?? []) {
-    total.prompt += usage?.prompt_tokens ?? 0;
-    total.completion += usage?.completion_tokens ?? 0;
-    total.cost += usage?.cost_usd ?? 0;
-  }
+  for (const { usage } of event.samples) for (const key of ["prompt", "completion", "cost"]) total[key] += usage[key] ?? 0;
   return total;
 }
 
 function open(event, body, page) {
   const asked = el("div.asked", {}, el("p.muted", {}, "Loading the prompt …"));
   body.append(asked);
-  for (const [at, sample] of (event.samples ?? []).entries()) {
+  for (const [at, sample] of event.samples.entries()) {
     const title = event.samples.length > 1 ? `Reply ${at + 1}` : "Reply";
-    const usage = sample.usage ?? {};
-    const notes = [`${count(usage.completion_tokens)} tokens`];
+    const notes = [`${count(sample.usage.completion)} tokens`];
     if (sample.outcome && sample.outcome !== "ok") notes.push(sample.outcome);
     if (sample.error) notes.push(oneLine(sample.error));
     body.append(el("h4", {}, title, el("span.muted", {}, ` ${notes.join(" · ")}`)));

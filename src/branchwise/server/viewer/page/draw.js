@@ -269,7 +269,7 @@ export class Painter {
       this.outline(node, this.colours.match, node === current ? 4 : inText ? 2.5 : 1.5, 3);
       this.pen.setLineDash([]);
     }
-    if (node === selected) this.outline(node, this.colours.accent, this.scene.focus ? 3.5 : 2.5, 4);
+    if (node === selected) this.outline(node, this.colours.accent, this.scene.focus ? 3.5 : 2.5, 6);
   }
 
   outline(node, colour, width, gap = 0) {

@@ -9,7 +9,7 @@ export function find(run, words) {
   const found = new Map();
   const replies = new Map();
   const said = (call) => {
-    if (!replies.has(call)) replies.set(call, (call.samples ?? []).map((sample) => begin(sample.text)).join("\n").toLowerCase());
+    if (!replies.has(call)) replies.set(call, call.samples.map((sample) => begin(sample.text)).join("\n").toLowerCase());
     return replies.get(call);
   };
   for (const node of [...run.nodes, ...run.merges]) {

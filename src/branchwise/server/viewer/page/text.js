@@ -47,7 +47,7 @@ export function begin(text) {
 
 /** The number of characters of a text of the trace. */
 export function size(text) {
-  return text && typeof text.length === "number" ? text.length : 0;
+  return typeof text === "string" || (text && typeof text.cut === "string" && typeof text.length === "number") ? text.length : 0;
 }
 
 /** Model text as a block of its own direction. A long one is cut; `all()` gives the whole. */

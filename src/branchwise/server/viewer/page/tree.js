@@ -2,8 +2,29 @@
 
 import { begin } from "./text.js";
 
+const list = (value) => (Array.isArray(value) ? value : []);
+const number = (value) => (typeof value === "number" ? value : 0);
+const object = (value) => (value !== null && typeof value === "object" ? value : {});
+const known = (value) => (typeof value === "number" ? value : null);
+const COUNTED = ["calls", "requests", "prompt", "cached", "completion"];
 const LABEL_DEPTH = 32;
 const MASK = (1n << 64n) - 1n;
+
+/** A call as the page uses it, whatever the file says. */
+function tidy(event) {
+  const samples = list(event.samples).filter((sample) => sample !== null && typeof sample === "object").map(({ text, reasoning, outcome, error, usage }) => ({
+    text, reasoning, outcome: begin(outcome), error: begin(error), usage: {
+      calls: number(usage?.calls), requests: number(usage?.requests), prompt: number(usage?.prompt_tokens), cached: number(usage?.cached_prompt_tokens),
+      completion: number(usage?.completion_tokens), cost: usage?.cost_usd === null ? null : Math.round(number(usage?.cost_usd) * 1e6), estimated: Boolean(usage?.estimated),
+    },
+  }));
+  const { at, occurrence, fault, model, limit, error } = event;
+  return { at, role: begin(event.role), samples, seconds: number(event.seconds), occurrence: number(occurrence), fault: Boolean(fault), model: begin(model), limit: number(limit), error: begin(error) };
+}
+
+function nothing() {
+  return { calls: 0, requests: 0, prompt: 0, cached: 0, completion: 0, cost: 0, estimated: false };
+}
 
 /** One thought in its place. `mergedInto` is set for an arrival that is equal to a thought that was there: it is drawn, but it is no thought of the tree. */
 class Thought {
@@ -125,7 +146,7 @@ export class Run {
     switch (event.event) {
       case "started":
         this.reset();
-        this.starts.push(event);
+        this.starts.push({ at: event.at, run: object(event.run), about: object(event.about) });
         break;
       case "call":
         this.call(event);
@@ -138,14 +159,14 @@ export class Run {
         if (event.error) this.failures.push([0, event.error]);
         break;
       case "marked":
-        for (const mark of event.marks) {
+        for (const mark of list(event.marks)) {
           const node = this.node(mark.node);
           node.fate = mark.fate === "kept" || mark.fate === "pruned" ? mark.fate : "undecided";
           node.fateReason = mark.reason ?? "";
         }
         break;
       case "warned":
-        this.warnings.push(event.text);
+        this.warnings.push(begin(event.text));
         break;
       case "stopped":
         this.stopped(event);
@@ -156,29 +177,23 @@ export class Run {
   }
 
   node(birth) {
-    const node = this.nodes[birth];
-    if (!node) throw new Error(`there is no thought ${birth}`);
-    return node;
+    if (!Number.isInteger(birth) || !this.nodes[birth]) throw new Error("a thought is named that is not there");
+    return this.nodes[birth];
   }
 
   call(event) {
+    const call = tidy(event);
     const place = begin(event.node);
     if (!this.calls.has(place)) this.calls.set(place, []);
-    this.calls.get(place).push(event);
-    this.seconds += event.seconds ?? 0;
-    const spent = this.byRole.get(event.role) ?? { calls: 0, requests: 0, prompt: 0, cached: 0, completion: 0, cost: 0, estimated: false };
-    for (const { usage } of event.samples ?? []) {
-      if (!usage) continue;
-      spent.calls += usage.calls ?? 0;
-      spent.requests += usage.requests ?? 0;
-      spent.prompt += usage.prompt_tokens ?? 0;
-      spent.cached += usage.cached_prompt_tokens ?? 0;
-      spent.completion += usage.completion_tokens ?? 0;
-      const cost = usage.cost_usd === undefined ? 0 : usage.cost_usd;
-      spent.cost = spent.cost === null || cost === null ? null : spent.cost + Math.round(cost * 1e6);
-      spent.estimated ||= Boolean(usage.estimated);
+    this.calls.get(place).push(call);
+    this.seconds += call.seconds;
+    const spent = this.byRole.get(call.role) ?? nothing();
+    for (const { usage } of call.samples) {
+      for (const key of COUNTED) spent[key] += usage[key];
+      spent.cost = spent.cost === null || usage.cost === null ? null : spent.cost + usage.cost;
+      spent.estimated ||= usage.estimated;
     }
-    this.byRole.set(event.role, spent);
+    this.byRole.set(call.role, spent);
   }
 
   expanded(event) {
@@ -186,44 +201,46 @@ export class Run {
     const calls = this.calls.get(parent.label) ?? [];
     const writers = calls.slice(this.lastWriters.get(parent) ?? 0).filter((call) => call.role !== "evaluate");
     this.lastWriters.set(parent, calls.length);
-    (event.births ?? []).forEach((birth, at) => {
-      const node = new Thought(birth.node, parent, birth.index, birth.thought, birth.status ?? "open", birth.reason ?? "");
-      node.from = [event.at, "births", at, "thought"];
-      node.role = event.role ?? "generate";
-      node.confidence = birth.confidence ?? null;
-      node.writtenBy = writers;
-      if (birth.merged) {
-        node.mergedInto = this.node(birth.node);
-        node.mergedInto.arrivals += 1;
-        parent.merged.push(node);
-        this.merges.push(node);
-      } else {
-        if (birth.node !== this.nodes.length) throw new Error(`thought ${birth.node} comes out of turn`);
-        this.nodes.push(node);
-        parent.children.push(node);
-      }
-    });
-    (event.dropped ?? []).forEach(([text, reason], at) => parent.dropped.push({ text, reason, from: [event.at, "dropped", at, 0] }));
-    this.dropped += (event.dropped ?? []).length;
-    this.wasted += event.wasted ?? 0;
+    list(event.births).forEach((birth, at) => this.born(event, parent, birth, at, writers));
+    list(event.dropped).forEach((pair, at) => parent.dropped.push({ text: list(pair)[0], reason: begin(list(pair)[1]), from: [event.at, "dropped", at, 0] }));
+    this.dropped += list(event.dropped).length;
+    this.wasted += number(event.wasted);
     if (event.error) this.failures.push([event.node, event.error]);
     this.judge(event);
   }
 
+  born(event, parent, birth, at, writers) {
+    const node = new Thought(birth.node, parent, Number.isInteger(birth.index) ? birth.index : 0, birth.thought, birth.status ?? "open", birth.reason ?? "");
+    node.from = [event.at, "births", at, "thought"];
+    node.role = event.role ?? "generate";
+    node.confidence = known(birth.confidence);
+    node.writtenBy = writers;
+    if (birth.merged) {
+      node.mergedInto = this.node(birth.node);
+      node.mergedInto.arrivals += 1;
+      parent.merged.push(node);
+      this.merges.push(node);
+    } else {
+      if (birth.node !== this.nodes.length) throw new Error("a thought comes out of turn");
+      this.nodes.push(node);
+      parent.children.push(node);
+    }
+  }
+
   judge(event) {
-    const judged = event.judgements ?? [];
+    const judged = list(event.judgements);
     const group = judged.length > 1 ? judged.map((one) => one.node) : null;
     for (const one of judged) {
       const node = this.node(one.node);
-      if (one.value === null || one.value === undefined) node.unknown += 1;
+      const value = known(one.value);
+      if (value === null) node.unknown += 1;
       else {
         node.count += 1;
-        node.mean = node.mean === null ? one.value : node.mean + (one.value - node.mean) / node.count;
+        node.mean = node.mean === null ? value : node.mean + (value - node.mean) / node.count;
       }
-      if (one.samples?.length) {
-        node.samples = node.samples.concat(one.samples);
-        this.unparsed += one.samples.filter((sample) => sample === null).length;
-      }
+      const samples = list(one.samples).map(known);
+      if (samples.length) node.samples = node.samples.concat(samples);
+      this.unparsed += samples.filter((sample) => sample === null).length;
       if (one.reason) node.reason = one.reason;
       if (group) node.group = group;
     }
@@ -233,7 +250,7 @@ export class Run {
     this.stops.push(event);
     this.ended = true;
     for (let node = this.answer; node; node = node.parent) node.onPath = false;
-    this.answer = event.node === null || event.node === undefined ? null : this.nodes[event.node] ?? null;
+    this.answer = Number.isInteger(event.node) ? this.nodes[event.node] ?? null : null;
     for (let node = this.answer; node; node = node.parent) node.onPath = true;
   }
 
@@ -253,9 +270,9 @@ export class Run {
 
   /** All roles together. */
   get spent() {
-    const total = { calls: 0, requests: 0, prompt: 0, cached: 0, completion: 0, cost: 0, estimated: false };
+    const total = nothing();
     for (const spent of this.byRole.values()) {
-      for (const key of ["calls", "requests", "prompt", "cached", "completion"]) total[key] += spent[key];
+      for (const key of COUNTED) total[key] += spent[key];
       total.cost = total.cost === null || spent.cost === null ? null : total.cost + spent.cost;
       total.estimated ||= spent.estimated;
     }
