@@ -8,7 +8,10 @@ from pathlib import Path
 
 import pytest
 
+from branchwise.bench.export.runs import runs
 from branchwise.bench.funnel import Game24Truth, look
+from branchwise.bench.grading.maths import Maths
+from branchwise.bench.grading.pool import Worker
 from branchwise.bench.grading.simple import Numbers
 from branchwise.bench.grading.verdicts import Gold
 from branchwise.bench.report.document import build
@@ -167,6 +170,32 @@ def test_missing_and_broken_traces_are_counted_and_end_nothing(tmp_path: Path) -
     assert report.trees["game24", "tot_bfs", "m"].runs == 2
     assert any(note.startswith("1 units have no trace") for note in report.notes)
     assert any(note.startswith("1 traces cannot be read") for note in report.notes)
+
+
+@pytest.mark.parametrize("name", ["../outside.jsonl", "/etc/passwd", "traces/../../outside.jsonl", "a\0b"])
+def test_a_row_cannot_point_out_of_its_folder(tmp_path: Path, name: str) -> None:
+    trace(tmp_path / "outside.jsonl", [BAD], 1)
+    folder = write(tmp_path / "a", [row("game24", "1", "tot_bfs", trace=[name])])
+    report = build(folder)
+    assert report.trees == {}
+    assert any("have no trace in the folder" in note for note in report.notes)
+    told: list[str] = []
+    with Truths() as truths:
+        assert list(runs(folder, truths, notice=told.append)) == []
+    assert len(told) == 1
+
+
+def test_an_answer_that_would_never_be_worked_out_is_not_right_and_holds_nothing_up() -> None:
+    """Case 94."""
+    problem = "What is 1 + 1?"
+    with Worker(seconds=0.5) as worker:
+        truth = AnswerTruth(find_task("math500"), Maths(worker), Gold("2"), problem)
+        tree = Tree()
+        tree.apply(Expanded(1, 0, [Birth(1, 0, r"Answer: \boxed{9^{9^{9^{9}}}}", "complete"), Birth(2, 1, r"Answer: \boxed{1+1}", "complete")]))
+        tree.apply(Marked([Mark(1, "kept"), Mark(2, "kept")]))
+        found = facts(Traced(Path("x"), problem, tree, tree.nodes[1], None, None, {}), "math500", truth)
+    assert found.look is not None
+    assert found.look.lost == "pick: a right final state was not chosen"
 
 
 def test_a_folder_that_cannot_be_written_to_is_reported_all_the_same(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from branchwise.bench.funnel import Truth
 from branchwise.bench.report.cells import ordered
+from branchwise.bench.report.gather import trace_file
 from branchwise.bench.report.imported import is_imported
 from branchwise.bench.report.truths import Truths
 from branchwise.bench.rows import read_rows
@@ -42,8 +43,12 @@ def runs(folder: Path, truths: Truths, methods: Collection[str] = (), notice: Ca
         if methods and row.method not in methods:
             continue
         for name in row.trace:
+            path = trace_file(folder, name)
+            if path is None:
+                notice(f"unit {row.unit} is left out: its trace {name} is not in {folder}")
+                continue
             try:
-                traced = read_traced(folder / name)
+                traced = read_traced(path)
             except (TraceError, LookupError, ValueError, TypeError) as error:
                 notice(f"unit {row.unit} is left out: {error}")
                 continue

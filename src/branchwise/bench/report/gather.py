@@ -16,7 +16,7 @@ from branchwise.bench.rows import Row
 from branchwise.bench.traces import read_traced
 from branchwise.errors import TraceError
 
-__all__ = ["FACTS", "Gathered", "gather"]
+__all__ = ["FACTS", "Gathered", "gather", "trace_file"]
 
 FACTS = "facts.jsonl"
 """Beside the rows. It can be deleted at any time."""
@@ -43,7 +43,7 @@ def gather(folder: Path, rows: Sequence[Row], truths: Truths, progress: Callable
             if row.status == "ok":
                 found.missing.append(row.unit)
             continue
-        sizes = [_size(folder / name) for name in row.trace]
+        sizes = [_size(trace_file(folder, name)) for name in row.trace]
         if None in sizes:
             found.missing.append(row.unit)
             continue
@@ -65,10 +65,15 @@ def _look(folder: Path, row: Row, truths: Truths) -> list[Facts]:
     return [facts(read_traced(folder / name), row.task, truth) for name in row.trace]
 
 
-def _size(path: Path) -> int | None:
+def trace_file(folder: Path, name: str) -> Path | None:
+    """A trace that a row names; `None` for one outside the folder, whatever lies there."""
+    return None if Path(name).is_absolute() or ".." in Path(name).parts else folder / name
+
+
+def _size(path: Path | None) -> int | None:
     try:
-        return path.stat().st_size
-    except OSError:
+        return None if path is None else path.stat().st_size
+    except (OSError, ValueError):
         return None
 
 

@@ -197,7 +197,7 @@ def where_lost(found: Funnel) -> str:
         return f"Nothing was lost: all {found.items} runs chose a right answer."
     by_part: Counter[str] = Counter()
     for where, count in found.lost.items():
-        by_part[next(part for part in _PARTS if where.startswith(part) or f", {part}:" in where)] += count
+        by_part[next((part for part in _PARTS if where.startswith(part) or f", {part}:" in where), "answer")] += count
     shares = [f"{_PARTS[part]}: {count} of {lost} ({100 * count / lost:.0f} %)" for part, count in by_part.most_common()]
     where, most = max(found.lost.items(), key=lambda entry: entry[1])
     single = f" The largest single loss is at {where} ({most})." if len(found.lost) > 1 else ""
