@@ -109,7 +109,8 @@ def test_all_names_exist(file: Path) -> None:
     for node in ast.walk(tree):
         if isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            defined |= {target.id for target in targets if isinstance(target, ast.Name)}
+            flat = [one for target in targets for one in (target.elts if isinstance(target, ast.Tuple) else [target])]
+            defined |= {target.id for target in flat if isinstance(target, ast.Name)}
         elif isinstance(node, (ast.ImportFrom, ast.Import)):
             defined |= {alias.asname or alias.name for alias in node.names}
     for node in tree.body:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from numbers import Integral, Real
 from typing import Any
 
 from branchwise.errors import UsageError
@@ -148,6 +149,9 @@ class Budget:
     def __post_init__(self) -> None:
         for f in fields(self):
             value = getattr(self, f.name)
+            whole = f.name in ("calls", "tokens", "nodes")
+            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral if whole else Real)):
+                raise UsageError(f"a budget's {f.name} is a {'whole ' if whole else ''}number or None, not {value!r}")
             if value is not None and not value > 0:
                 raise UsageError(f"a budget of {value} {f.name} allows nothing; give a positive number, or leave it out for no limit")
 

@@ -84,8 +84,8 @@ class Result:
         }
 
     def _repr_html_(self) -> str:
-        """The tree for a notebook; model text is escaped."""
-        head = f"<b>{html.escape(self.answer or 'no answer')}</b> ({html.escape(self.stop_reason)}, {self.usage.calls} calls)"
+        """The tree for a notebook; model text is escaped, and cannot turn the direction of what stands beside it."""
+        head = f"<b><bdi>{html.escape(self.answer or 'no answer')}</bdi></b> ({html.escape(self.stop_reason)}, {self.usage.calls} calls)"
         return f"<div>{head}{tree_html(self.tree.root, self.node)}</div>"
 
 
@@ -100,7 +100,7 @@ def tree_html(node: Node, answer: Node | None) -> str:
             parts.append(item)
             continue
         value = "unknown" if item.value is None else f"{item.value:.3g}"
-        text = f"{html.escape(item.thought)} <small>[{value}, {item.fate}, {item.status.kind}]</small>"
+        text = f"<bdi>{html.escape(item.thought)}</bdi> <small>[{value}, {item.fate}, {item.status.kind}]</small>"
         parts.append(f"<li>{f'<b>{text}</b>' if item.birth in path else text}")
         stack.append("</li>")
         if item.children:

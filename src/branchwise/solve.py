@@ -103,6 +103,8 @@ async def solve(
 
     Raises `UsageError` before the first call for settings that cannot work, `TraceError` for a trace that does not belong to this run.
     """
+    if not isinstance(seed, int) or isinstance(seed, bool):
+        raise UsageError(f"a seed is a whole number, not {seed!r}")
     budget = budget or Budget()
     settings = _Settings(
         budget=budget if budget.nodes is not None else replace(budget, nodes=method.max_nodes), seed=seed,

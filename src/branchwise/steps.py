@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from branchwise.budget import Bound
-from branchwise.errors import ContextOverflow, MissingCall, ModelError, OutOfBudget, PermanentError, Unsupported
+from branchwise.errors import ContextOverflow, MethodError, MissingCall, ModelError, OutOfBudget, PermanentError, Unsupported
 from branchwise.method import Method
 from branchwise.model.base import LanguageModel
 from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.model.layers.seeded import Seeded, Turn
 from branchwise.problem import Problem, State, Status
 from branchwise.search.base import Expand, Judge, Step
-from branchwise.thought.base import Dropped, Evaluation, Generator, Proposal, Size
+from branchwise.thought.base import Dropped, Evaluation, Generator, Proposal, Proposals, Size
 from branchwise.thought.check import known
 from branchwise.tree import Node, Tree
 
@@ -169,6 +169,8 @@ class Worker:
             if is_fatal(error):
                 raise
             return Outcome(error=f"{type(error).__name__}: {error}", partial=turn.broken)
+        if not isinstance(proposals, Proposals):
+            raise _wrong(generate, "Proposals", proposals)
         outcome = Outcome(dropped=proposals.dropped, final=proposals.final)
         surplus = tuple(Dropped(p.thought, f"beyond the {flight.k} asked for") for p in proposals.thoughts[flight.k :])
         outcome.dropped = (*proposals.dropped, *surplus) if surplus else proposals.dropped
@@ -182,10 +184,14 @@ class Worker:
         problem, found, here = self.problem, [], set()
         for offset, proposal in enumerate(proposals[: flight.k]):
             child = (*state, proposal.thought)
+            if not isinstance(proposal.thought, str):
+                raise _wrong(flight.generate or self.method.generate, "thoughts that are text", proposal.thought)
             key = problem.key(child)
             twin = self.keys.get(key)
             old = twin.birth if twin is not None and twin.birth < flight.size else None
             status = problem.status(child)
+            if not isinstance(status, Status):
+                raise _wrong(problem, "a Status (OPEN, SOLVED, COMPLETE or dead(reason)) as status", status)
             item = Found(proposal, flight.base + offset, status, key, old)
             if key in here and old is None:
                 item.evaluation = Evaluation(None)
@@ -238,13 +244,26 @@ class Worker:
         return [evaluations[0] for evaluations in await all_of(jobs)]
 
     async def _guarded(self, view: Seeded, states: list[State]) -> list[Evaluation]:
-        assert self.method.evaluate is not None
+        evaluate = self.method.evaluate
+        assert evaluate is not None
         try:
-            return await self.method.evaluate(view, self.problem, states)
+            found = await evaluate(view, self.problem, states)
         except OutOfBudget as stop:
             return [Evaluation(None, reason=f"not judged: the budget is spent ({stop.limit})") for _ in states]
         except ModelError as error:
             if is_fatal(error):
                 raise
             return [Evaluation(None, (None,), f"{type(error).__name__}: {error}") for _ in states]
+        if not isinstance(found, list) or len(found) != len(states):
+            raise _wrong(evaluate, f"a list of {len(states)} evaluations, one a state", found)
+        for evaluation in found:
+            if not isinstance(evaluation, Evaluation):
+                raise _wrong(evaluate, "evaluations", evaluation)
+        return found
+
+
+def _wrong(part: object, wanted: str, got: object) -> MethodError:
+    """The error for a part of the user's own that gave something else than it must: it names the part and what it gave."""
+    text = repr(got)
+    return MethodError(f"{type(part).__qualname__} must give {wanted}; it gave {text if len(text) <= 80 else text[:77] + '...'}")
 
