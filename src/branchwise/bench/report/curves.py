@@ -33,6 +33,8 @@ class Curve:
     name: str
     points: tuple[Point, ...]
     oracle: bool = False
+    of: str = ""
+    """What it is of: curves of one thing have one colour."""
 
     def to_json(self) -> dict[str, Any]:
         """One object."""
@@ -43,7 +45,7 @@ class Curve:
 def cost_points(family: Family) -> list[Curve]:
     """A point a method: mean tokens a unit, and the score as chosen with its interval."""
     return [
-        Curve(name, (Point(cell.each(cell.usage.tokens), cell.score, name, cell.interval.low, cell.interval.high),))
+        Curve(name, (Point(cell.each(cell.usage.tokens), cell.score, name, cell.interval.low, cell.interval.high),), of=name)
         for name, cell in family.cells.items()
     ]
 
@@ -75,7 +77,8 @@ def visited_curves(family: Family) -> list[Curve]:
         found.sort(key=lambda one: one[:2])
         chosen = [Point(x, c.score, _short(name, stem), c.interval.low, c.interval.high) for x, name, c in found]
         oracle = [Point(x, c.oracle, "", c.oracle_interval.low, c.oracle_interval.high) for x, name, c in found]
-        curves += [Curve(f"as chosen: {stem}", tuple(chosen)), Curve(f"oracle: any right state, {stem}", tuple(oracle), oracle=True)]
+        curves.append(Curve(f"as chosen: {stem}", tuple(chosen), of=stem))
+        curves.append(Curve(f"oracle: any right state, {stem}", tuple(oracle), oracle=True, of=stem))
     return curves
 
 
@@ -93,4 +96,4 @@ def _best_of_k(name: str, found: Repeated) -> Curve:
     counts = [counts for counts in found.by_item.values() if counts[0]]
     most = min(min(n for n, _ in counts), MOST_K)
     points = [Point(k, fmean(pass_at_k(n, right, k) for n, right in counts), f"k={k}") for k in range(1, most + 1)]
-    return Curve(f"oracle: best of k, {name}", tuple(points), oracle=True)
+    return Curve(f"oracle: best of k, {name}", tuple(points), oracle=True, of=name)

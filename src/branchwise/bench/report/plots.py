@@ -167,7 +167,9 @@ def _cost(number: int, where: str, curves: Sequence[Curve]) -> Plot:
 
 def _visited(number: int, where: str, curves: Sequence[Curve]) -> Plot:
     def draw(axes: Any) -> None:
-        for place, curve in enumerate(curves):
+        things = list(dict.fromkeys(curve.of for curve in curves))
+        for curve in curves:
+            place = things.index(curve.of)
             x, y = [point.x for point in curve.points], [point.y for point in curve.points]
             many = len(x) > 20
             style = {"linestyle": "--", "markerfacecolor": "none"} if curve.oracle else {"linestyle": "-"}
