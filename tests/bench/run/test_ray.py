@@ -1,0 +1,196 @@
+"""A bench on a Ray cluster of two nodes: the same rows as on one machine, whoever dies; one budget and one rate over all workers."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from branchwise.bench.desk import Desk
+from branchwise.bench.grid import Grid, Route
+from branchwise.bench.models import route_opened
+from branchwise.bench.purse import Purse, Sum, sum_of
+from branchwise.bench.ray_runner import Cluster, run_on_cluster
+from branchwise.bench.ray_worker import Job
+from branchwise.bench.rows import ROWS, Row, read_rows
+from branchwise.bench.runner import Events, run_here
+from branchwise.budget import Budget, Price
+from branchwise.model.registry import open_model
+from branchwise.solve import Stop
+from support.bench_grid import grid
+from support.bench_server import ModelServer, serving
+
+FREE = Price(0.0, 0.0, 0.0)
+MEMORY = 80 * 2**20
+
+
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[tuple[Any, Any]]:
+    """Ray and a cluster of two nodes on this machine."""
+    import ray
+    from ray.cluster_utils import Cluster as Nodes
+
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found = Nodes(
+            initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False, "object_store_memory": MEMORY}
+        )
+        found.add_node(num_cpus=1, object_store_memory=MEMORY)
+        ray.init(address=found.address, log_to_driver=False, logging_level="ERROR")
+    yield ray, found
+    ray.shutdown()
+    found.shutdown()
+
+
+@pytest.fixture
+def servers() -> Iterator[list[ModelServer]]:
+    with serving(2) as found:
+        yield found
+
+
+def made(servers: list[ModelServer], **top: Any) -> Grid:
+    model = {"label": "m", "model": [f"{server.url}/v1#noisy" for server in servers]}
+    methods = ["io", "cot_sc?k=3", "refine?rounds=2", "tot_bfs"]
+    return grid(**{"tasks": [{"task": "gsm8k", "items": "1:5"}], "methods": methods, "models": [model], **top})
+
+
+def job(of: Grid, limited: bool = False) -> Job:
+    data = {task: one["sha256"][:16] for task, one in of.data.items()}
+    return Job(contestants={one.label: one for one in of.spec.models}, prices={"m": FREE}, parallel=4, limited=limited, data=data)
+
+
+def on_ray(
+    of: Grid, folder: Path, ray: Any, limits: Budget | None = None, then: Callable[[Cluster, Row], Any] | None = None, **settings: Any
+) -> tuple[list[Row], str]:
+    """Rows, and the limit that is used up. `then` is called with the cluster after each row."""
+    clusters: list[Cluster] = []
+
+    async def go() -> tuple[list[Row], str]:
+        tasks = []
+
+        def row(one: Row) -> None:
+            if then is not None:
+                tasks.append(asyncio.ensure_future(then(clusters[0], one)))
+
+        with Desk(of, folder) as desk:
+            budget = limits or Budget()
+            limited = bool(budget.to_json()) or "calls_per_minute" in settings
+            empty = await run_on_cluster(
+                desk, ray, job(of, limited), budget, workers=2, jobs=3, events=Events(row), on_cluster=clusters.append, **settings
+            )
+            await asyncio.gather(*tasks)
+            return list(desk.done.values()), empty
+
+    return asyncio.run(go())
+
+
+def here(of: Grid, folder: Path) -> list[Row]:
+    """The same on this machine."""
+    contestants = {one.label: one for one in of.spec.models}
+
+    async def go() -> list[Row]:
+        with Desk(of, folder) as desk:
+            stop = Stop()
+            purse = Purse(Budget(), spent=sum_of(desk.spent()))
+
+            def opened(route: Route) -> AbstractAsyncContextManager[Any]:
+                return route_opened(route, contestants, open_model, purse, FREE, stop.now, parallel=4)
+
+            await run_here(desk, opened, lambda route: FREE, jobs=6, parallel=4, stop=stop)
+            return list(desk.done.values())
+
+    return asyncio.run(go())
+
+
+def alike(rows: list[Row]) -> list[dict[str, Any]]:
+    """Rows without the clock, by unit."""
+    return sorted(({**row.to_json(), "seconds": 0.0} for row in rows), key=lambda row: str(row["unit"]))
+
+
+def test_the_rows_are_those_of_one_machine_and_a_killed_worker_loses_and_doubles_nothing(
+    nodes: tuple[Any, Any], servers: list[ModelServer], tmp_path: Path
+) -> None:
+    ray, _ = nodes
+    of = made(servers, equal={"by": "calls", "amount": 6})
+    whole = here(of, tmp_path / "here")
+    alone, killed = sum(server.samples for server in servers), list[int]()
+    assert all(server.samples > alone * 0.25 for server in servers), "balanced by load"
+
+    async def kill(cluster: Cluster, row: Row) -> None:
+        """The process of a worker, by its id, after the fourth row and after the tenth."""
+        if len(read_rows(tmp_path / "ray")) in (4, 10) and len(killed) < 2:
+            worker = next(worker for worker in cluster.workers if not worker.dead)
+            killed.append(await worker.handle.pid.remote())
+            os.kill(killed[-1], signal.SIGKILL)
+
+    rows, empty = on_ray(of, tmp_path / "ray", ray, then=kill)
+    assert len(set(killed)) == 2
+    assert empty == ""
+    assert alike(rows) == alike(whole)
+    assert (tmp_path / "ray" / ROWS).read_bytes().count(b"\n") == len(of.units)
+    paid = sum(server.samples for server in servers) - alone
+    assert alone <= paid <= alone + 2 * 4 * 3, "a kill loses at most what was in flight: four requests of up to three samples"
+    names = [sorted(path.name for path in (tmp_path / where / "traces").iterdir()) for where in ("here", "ray")]
+    assert names[0] == names[1], "every trace is at home"
+    assert alike(here(of, tmp_path / "ray")) == alike(whole), "a folder goes on anywhere"
+
+
+def test_a_budget_of_the_whole_holds_over_all_workers(nodes: tuple[Any, Any], servers: list[ModelServer], tmp_path: Path) -> None:
+    ray, _ = nodes
+    of = made(servers)
+    for cap in (17, 10_000):
+        rows, empty = on_ray(of, tmp_path, ray, Budget(calls=cap))
+        assert sum(server.samples for server in servers) <= cap
+        assert empty == ("calls" if cap < 10_000 else "")
+    assert len(rows) == len(of.units)
+    with Desk(of, tmp_path) as desk:
+        assert sum_of(desk.spent()).calls == sum(row.usage["calls"] for row in rows) == sum(server.samples for server in servers)
+
+
+def test_a_rate_holds_over_all_workers(nodes: tuple[Any, Any], servers: list[ModelServer], tmp_path: Path) -> None:
+    ray, _ = nodes
+    of = made(servers, methods=["io"], tasks=[{"task": "gsm8k", "items": "1:30"}])
+    told: list[Sum] = []
+    rows, _ = on_ray(of, tmp_path, ray, calls_per_minute=600, totals=told.append)
+    assert len(rows) == 30
+    times = sorted(time for server in servers for time in server.times)
+    assert times[-1] - times[0] >= 29 * 0.1 - 0.3, "thirty calls at ten a second"
+    assert told[-1].calls == 30
+
+
+def test_the_command_runs_on_a_cluster(nodes: tuple[Any, Any], servers: list[ModelServer], tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from branchwise.cli.main import cli
+
+    model = "m=" + "|".join(f"{server.url}/v1#noisy" for server in servers)
+    grid_of = ["--tasks", "gsm8k", "--methods", "io,cot_sc?k=2", "--items", "1:4", "--models", model, "--equal", "tokens"]
+    said = CliRunner().invoke(cli, ["bench", "run", *grid_of, "--ray", "auto", "--out", str(tmp_path / "ray"), "--workers", "2", "--jobs", "2"])
+    assert said.exit_code == 0, said.output
+    again = CliRunner().invoke(cli, ["bench", "run", *grid_of, "--out", str(tmp_path / "here"), "--quiet"])
+    assert again.exit_code == 0, again.output
+    assert alike(read_rows(tmp_path / "ray")) == alike(read_rows(tmp_path / "here"))
+
+
+def test_a_node_that_goes_away_takes_nothing_with_it(nodes: tuple[Any, Any], servers: list[ModelServer], tmp_path: Path) -> None:
+    """The last test: the cluster has one node afterwards."""
+    ray, cluster_of_nodes = nodes
+    of = made(servers, methods=["io", "tot_bfs"])
+    gone: list[Any] = []
+
+    async def remove(cluster: Cluster, row: Row) -> None:
+        if not gone:
+            gone.extend(cluster_of_nodes.worker_nodes)
+            await asyncio.to_thread(cluster_of_nodes.remove_node, gone[0], False)
+
+    rows, _ = on_ray(of, tmp_path / "ray", ray, then=remove)
+    assert gone
+    assert alike(rows) == alike(here(of, tmp_path / "here"))
