@@ -7,14 +7,14 @@ doubles nothing.
 from __future__ import annotations
 
 import dataclasses
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import orjson
 
+from branchwise.appending import AppendFile, Busy
 from branchwise.budget import Usage
 from branchwise.errors import BranchwiseError, UsageError
 
@@ -147,23 +147,24 @@ class RowFile:
     def __init__(self, folder: Path, notice: Callable[[str], None] = lambda text: None) -> None:
         self.path, self._notice = folder / ROWS, notice
         self.done: dict[str, Row] = {}
-        self._file: BinaryIO | None = None
+        self._file: AppendFile | None = None
 
     def __enter__(self) -> RowFile:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = open(self.path, "a+b", buffering=0)
+            self._file = AppendFile(self.path)
+        except Busy:
+            raise UsageError(f"another process is writing to {self.path}; wait for it, or name another folder with --out") from None
         except OSError as error:
             raise UsageError(f"cannot write {self.path}: {error.strerror}; name another folder with --out") from error
         try:
-            _lock(self._file, self.path)
-            self._file.seek(0)
             self.done, cut = _parsed(self._file.read(), self.path)
             if cut:
-                self._file.truncate(self._file.seek(0, os.SEEK_END) - cut)
+                self._file.mend()
                 self._notice(f"{self.path}: the last line is cut (the run was killed while it wrote); its unit is run again")
-        except BaseException:
+        except BaseException as error:
             self._file.close()
+            if isinstance(error, OSError):
+                raise UsageError(f"cannot read {self.path}: {error.strerror}") from error
             raise
         return self
 
@@ -176,29 +177,12 @@ class RowFile:
         assert self._file is not None
         if row.unit in self.done:
             return False
-        data = orjson.dumps(_clean(row.to_json()), option=orjson.OPT_APPEND_NEWLINE)
         try:
-            end = self._file.seek(0, os.SEEK_END)
-            if self._file.write(data) != len(data):
-                self._file.truncate(end)
-                raise OSError(28, "no space left")
-            os.fsync(self._file.fileno())
+            self._file.write(orjson.dumps(_clean(row.to_json()), option=orjson.OPT_APPEND_NEWLINE), sync=True)
         except OSError as error:
             raise BranchwiseError(f"cannot write {self.path}: {error.strerror}; free some space, then run the same command again") from error
         self.done[row.unit] = row
         return True
-
-
-def _lock(file: BinaryIO, path: Path) -> None:
-    """One writer at a time, where the system has locks that go with their process."""
-    try:
-        import fcntl
-    except ImportError:
-        return
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise UsageError(f"another process is writing to {path}; wait for it, or name another folder with --out") from None
 
 
 def _clean(value: Any) -> Any:
