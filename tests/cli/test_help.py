@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 COMMANDS = [
     name.split()
     for name in ("", "solve", "estimate", "show", "models", "models list", "models pull", "models path", "import",
-                 "published", "grade", "data", "data list", "data pull", "data path")
+                 "serve", "mcp", "published", "grade", "data", "data list", "data pull", "data path")
 ]  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from branchwise.cli.export import export_command
 from branchwise.cli.faults import EXITS, exit_code, report
 from branchwise.cli.grade import grade_command
 from branchwise.cli.importing import import_command
+from branchwise.cli.mcp import mcp_command
 from branchwise.cli.models import models_group
 from branchwise.cli.page import GroupPage
 from branchwise.cli.places import DATA, HOME, MODELS
@@ -82,7 +83,7 @@ def cli() -> None:
 
 _COMMANDS = (
     solve_command, estimate_command, show_command, view_command, rescore_command, fork_command, import_command, published_command,
-    grade_command, bench_group, export_command, models_group, cache_group, doctor_command, data_group, serve_command,
+    grade_command, bench_group, export_command, models_group, cache_group, doctor_command, data_group, serve_command, mcp_command,
 )  # fmt: skip
 for _command in _COMMANDS:
     cli.add_command(_command)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from branchwise.server.config import Config
     from branchwise.server.keys import Keys
 
-__all__ = ["serve_command"]
+__all__ = ["named_models", "option", "serve_command"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,7 +35,8 @@ _LIMIT = "A positive number, or none."
 _KEY_LIMITS = {"key_max_calls": "calls", "key_max_tokens_total": "tokens", "key_max_cost": "cost"}
 
 
-def _option(heading: str, *names: str, **settings: Any) -> Callable[[F], F]:
+def option(heading: str, *names: str, **settings: Any) -> Callable[[F], F]:
+    """An option under a heading of the help page."""
     return click.option(*names, cls=Option, heading=heading, **settings)
 
 
@@ -54,43 +55,43 @@ Examples:
 
 {EXITS}""",
 )
-@_option("Server", "--host", default="127.0.0.1", metavar="ADDRESS",
-         help="Address to listen on; any but a loopback address needs --token-file.  [default: 127.0.0.1]")
-@_option("Server", "--port", type=click.IntRange(0, 65535), default=8321, metavar="N", help="Port; 0 takes any free one.  [default: 8321]")
-@_option("Server", "--runs", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
-         help="Folder of traces, which the page shows.  [default: $BRANCHWISE_HOME/runs]")
-@_option("Server", "--token-file", type=_FILE, metavar="FILE",
-         help="Who may ask: a line each, NAME TOKEN [max_calls=N] [max_tokens_total=N] [max_cost=USD]; readable by you alone.")
-@_option("Server", "--allow-host", multiple=True, metavar="NAME", help="A host name that requests may carry, beside the server's own.")
-@_option("Server", "--allow-origin", multiple=True, metavar="ORIGIN", help="A page that may call, such as http://localhost:3000.")
-@_option("Model", "--model", "models", multiple=True, metavar="[NAME=]SPEC",
-         help="As for `branchwise solve`; NAME is what requests write behind @. May be given more than once; the first is the default one.  "
-         "[default: local]")
-@_option("Model", "--evaluator-model", metavar="SPEC", help="Another model that judges.")
-@_option("Model", "--answer-model", metavar="SPEC", help="Another model that writes answers.")
-@_option("Model", "--key-file", type=_FILE, metavar="FILE", help="A file that holds the key of the first model's server, readable by you alone.")
-@_option("Model", "--prices", type=_FILE, metavar="FILE", help="Dollars per million tokens, in front of the built-in table.")
-@_option("Model", "--parallel", type=Parallel(), default=8, metavar="N", help="Model calls at once, of all searches together.  [default: 8]")
-@_option("Problem", "--task", "tasks", multiple=True, metavar="NAME|FILE.yaml",
-         help="Tasks that can be asked for; the first is that of a model name without one.  [default: all, open first]")
-@_option("Limits", "--searches", type=click.IntRange(1, 10_000), default=4, metavar="N", help="Searches at once.  [default: 4]")
-@_option("Limits", "--queue", type=click.IntRange(0, 100_000), default=64, metavar="N",
-         help="Searches of one key that wait for a place; beyond it, 429.  [default: 64]")
-@_option("Limits", "--max-n", type=click.IntRange(1, 128), default=8, metavar="N", help="Choices of one request.  [default: 8]")
-@_option("Limits", "--max-body", type=click.IntRange(1024, 1 << 30), default=1 << 20, metavar="BYTES",
-         help="Size of a request.  [default: 1048576]")
-@_option("Limits", "--grace", type=click.FloatRange(0, 3600), default=20.0, metavar="S",
-         help="Seconds that requests have to end when the server stops.  [default: 20]")
-@_option("Budget", "--max-calls", type=Limit(), default=400, metavar="N", help=f"Model calls of one request. {_LIMIT}  [default: 400]")
-@_option("Budget", "--max-tokens-total", type=Limit(), metavar="N", help=f"Tokens of one request. {_LIMIT}  [default: none]")
-@_option("Budget", "--max-cost", type=Limit(whole=False), metavar="USD", help=f"Dollars of one request. {_LIMIT}  [default: none]")
-@_option("Budget", "--max-seconds", type=Limit(whole=False), default=600.0, metavar="S",
-         help=f"Seconds of one request's search. {_LIMIT}  [default: 600]")
-@_option("Budget", "--max-nodes", type=Limit(), metavar="N", help=f"Thoughts in one tree. {_LIMIT}  [default: none]")
-@_option("Budget", "--key-max-calls", type=Limit(), metavar="N", help=f"Model calls of one key while the server runs. {_LIMIT}  [default: none]")
-@_option("Budget", "--key-max-tokens-total", type=Limit(), metavar="N", help=f"Tokens likewise. {_LIMIT}  [default: none]")
-@_option("Budget", "--key-max-cost", type=Limit(whole=False), metavar="USD", help=f"Dollars likewise. {_LIMIT}  [default: none]")
-@_option("Output", "--quiet", is_flag=True, help="Say nothing but what went wrong.")
+@option("Server", "--host", default="127.0.0.1", metavar="ADDRESS",
+        help="Address to listen on; any but a loopback address needs --token-file.  [default: 127.0.0.1]")
+@option("Server", "--port", type=click.IntRange(0, 65535), default=8321, metavar="N", help="Port; 0 takes any free one.  [default: 8321]")
+@option("Server", "--runs", type=click.Path(file_okay=False, path_type=Path), metavar="DIR",
+        help="Folder of traces, which the page shows.  [default: $BRANCHWISE_HOME/runs]")
+@option("Server", "--token-file", type=_FILE, metavar="FILE",
+        help="Who may ask: a line each, NAME TOKEN [max_calls=N] [max_tokens_total=N] [max_cost=USD]; readable by you alone.")
+@option("Server", "--allow-host", multiple=True, metavar="NAME", help="A host name that requests may carry, beside the server's own.")
+@option("Server", "--allow-origin", multiple=True, metavar="ORIGIN", help="A page that may call, such as http://localhost:3000.")
+@option("Model", "--model", "models", multiple=True, metavar="[NAME=]SPEC",
+        help="As for `branchwise solve`; NAME is what requests write behind @. May be given more than once; the first is the default one.  "
+        "[default: local]")
+@option("Model", "--evaluator-model", metavar="SPEC", help="Another model that judges.")
+@option("Model", "--answer-model", metavar="SPEC", help="Another model that writes answers.")
+@option("Model", "--key-file", type=_FILE, metavar="FILE", help="A file that holds the key of the first model's server, readable by you alone.")
+@option("Model", "--prices", type=_FILE, metavar="FILE", help="Dollars per million tokens, in front of the built-in table.")
+@option("Model", "--parallel", type=Parallel(), default=8, metavar="N", help="Model calls at once, of all searches together.  [default: 8]")
+@option("Problem", "--task", "tasks", multiple=True, metavar="NAME|FILE.yaml",
+        help="Tasks that can be asked for; the first is that of a model name without one.  [default: all, open first]")
+@option("Limits", "--searches", type=click.IntRange(1, 10_000), default=4, metavar="N", help="Searches at once.  [default: 4]")
+@option("Limits", "--queue", type=click.IntRange(0, 100_000), default=64, metavar="N",
+        help="Searches of one key that wait for a place; beyond it, 429.  [default: 64]")
+@option("Limits", "--max-n", type=click.IntRange(1, 128), default=8, metavar="N", help="Choices of one request.  [default: 8]")
+@option("Limits", "--max-body", type=click.IntRange(1024, 1 << 30), default=1 << 20, metavar="BYTES",
+        help="Size of a request.  [default: 1048576]")
+@option("Limits", "--grace", type=click.FloatRange(0, 3600), default=20.0, metavar="S",
+        help="Seconds that requests have to end when the server stops.  [default: 20]")
+@option("Budget", "--max-calls", type=Limit(), default=400, metavar="N", help=f"Model calls of one request. {_LIMIT}  [default: 400]")
+@option("Budget", "--max-tokens-total", type=Limit(), metavar="N", help=f"Tokens of one request. {_LIMIT}  [default: none]")
+@option("Budget", "--max-cost", type=Limit(whole=False), metavar="USD", help=f"Dollars of one request. {_LIMIT}  [default: none]")
+@option("Budget", "--max-seconds", type=Limit(whole=False), default=600.0, metavar="S",
+        help=f"Seconds of one request's search. {_LIMIT}  [default: 600]")
+@option("Budget", "--max-nodes", type=Limit(), metavar="N", help=f"Thoughts in one tree. {_LIMIT}  [default: none]")
+@option("Budget", "--key-max-calls", type=Limit(), metavar="N", help=f"Model calls of one key while the server runs. {_LIMIT}  [default: none]")
+@option("Budget", "--key-max-tokens-total", type=Limit(), metavar="N", help=f"Tokens likewise. {_LIMIT}  [default: none]")
+@option("Budget", "--key-max-cost", type=Limit(whole=False), metavar="USD", help=f"Dollars likewise. {_LIMIT}  [default: none]")
+@option("Output", "--quiet", is_flag=True, help="Say nothing but what went wrong.")
 def serve_command(**flags: Any) -> None:
     """Serve searches to any OpenAI-compatible client, and a page that shows runs as they grow.
 
@@ -106,7 +107,7 @@ def serve_command(**flags: Any) -> None:
         from branchwise.server.start import Start, serve
     except ModuleNotFoundError as error:
         raise UsageError(f"the server needs more packages ({error.name} is missing): pip install 'branchwise[server]'") from None
-    names = _models(flags["models"] or ("local",))
+    names = named_models(flags["models"] or ("local",))
     limits = {limit: flags[flag] for flag, limit in _KEY_LIMITS.items() if flags[flag] not in (None, "none")}
     keys = Keys(limits=limits) if flags["token_file"] is None else Keys.load(flags["token_file"], limits)
     config = _config(flags, keys, names)
@@ -122,7 +123,7 @@ def serve_command(**flags: Any) -> None:
     ))  # fmt: skip
 
 
-def _models(given: tuple[str, ...]) -> dict[str, str]:
+def named_models(given: tuple[str, ...]) -> dict[str, str]:
     """Specs by name. Raises `UsageError`."""
     found: dict[str, str] = {}
     for text in given:

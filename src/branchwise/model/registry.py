@@ -27,7 +27,8 @@ __all__ = ["FORMS", "ModelSpec", "open_model", "parse_spec", "price_of"]
 FORMS = ("local", "local:NAME", "local:/path/file.gguf", "openai:NAME", "http://host:port/v1#NAME", "script:FILE", "tape:FILE", "reward:URL")
 """What can be written after `--model`; `reward:URL` after `--evaluator-model` only."""
 
-KINDS = ("local", "openai", "script", "tape", "reward")
+KINDS = ("local", "openai", "script", "tape", "reward", "client")
+"""`client` is the model of an MCP client, which only that client can open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,11 +142,14 @@ async def open_model(
             yield endpoint
     elif spec.kind == "script":
         yield Scripted.load(Path(spec.target))
-    elif spec.kind != "tape":
+    elif spec.kind not in ("tape", "client"):
         async with plugins.factory(spec.kind)(spec.target) as plugged:
             yield plugged
     else:
-        raise UsageError(f"{spec.kind}:{spec.target} cannot be opened as a backend; a tape is replayed by the engine")
+        raise UsageError(f"{spec.kind}:{spec.target} cannot be opened as a backend; {_NOT_OPENED[spec.kind]}")
+
+
+_NOT_OPENED = {"tape": "a tape is replayed by the engine", "client": "only `branchwise mcp` reaches the model of its client"}
 
 
 @asynccontextmanager

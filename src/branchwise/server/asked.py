@@ -45,6 +45,8 @@ class Asked:
     method: Method
     budget: Budget
     upstream: str
+    own: bool = False
+    """Whether problem and method are other than `settings` makes them, so that the trace cannot be gone on with by them."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -6,6 +6,7 @@ Whatever becomes of a search, what it spent is counted and settled with its key,
 from __future__ import annotations
 
 import asyncio
+import copy
 import logging
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -65,6 +66,12 @@ class Service:
     def __post_init__(self) -> None:
         self.gate = Gate(self.config.searches, self.config.queue)
         self.metrics = Metrics(self.gate)
+
+    def over(self, upstreams: Mapping[str, Upstream]) -> Service:
+        """The same service, queue and books with other models behind it."""
+        other = copy.copy(self)
+        other.upstreams = upstreams
+        return other
 
     def model(self, asked: Asked) -> LanguageModel:
         """The model of a search, with those of other roles behind it."""
@@ -225,7 +232,7 @@ class Job:
         except Spent as spent:
             found.refusal = _spent(spent)
             return
-        about = {"settings": settings.to_json(), "server": {"key": self.account.name}}
+        about = {"server": {"key": self.account.name}} | ({} if asked.own else {"settings": settings.to_json()})
         with service.runs.writing(about={"task": settings.task, "method": settings.method}) as live:
             self._lives.append(live)
             if self.gone:
