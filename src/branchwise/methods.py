@@ -187,16 +187,16 @@ def adaptive(*, rollouts: int = 20, depth: int = 3, samples: int = 3, evaluate: 
 
 def mctsr(
     *, rollouts: int = 8, exploration: float = 0.1, child_limit: int = 2, patience: int = 4, depth: int = 16, roots: str = "both",
-    choice: str = "greedy", samples: int = 1, pick: str = "best_refined",
+    choice: str = "greedy", samples: int = 1, pick: str = "best_refined", stop_confidence: float | None = None,
 ) -> Method:  # fmt: skip
     """MCT Self-Refine: a tree of whole answers, each a rewrite of its parent after a critique (Zhang et al. 2024)."""
     search = SelfRefineSearch(
         rollouts=rollouts, exploration=exploration, child_limit=child_limit, patience=patience, depth=depth,
-        roots=2 if roots == "both" else 1, choice=cast(Literal["greedy", "importance"], choice),
+        roots=2 if roots == "both" else 1, choice=cast(Literal["greedy", "importance"], choice), stop_confidence=stop_confidence,
     )  # fmt: skip
     if pick not in ("best_refined", "most_visited", "majority"):
         raise UnknownName("pick of mctsr", pick, ("best_refined", "most_visited", "majority"))
-    generate = SelfRefine(roots=cast(Literal["both", "naive", "dummy"], roots))
+    generate = SelfRefine(roots=cast(Literal["both", "naive", "dummy"], roots), confident=stop_confidence is not None)
     return Method(name="mctsr", generate=generate, evaluate=SelfReward(samples=samples), search=search, pick=PICKS[pick])
 
 

@@ -27,6 +27,7 @@ from branchwise import (
     best_refined,
     estimate,
     majority,
+    methods,
     most_visited,
     preset,
     solve,
@@ -277,6 +278,15 @@ async def test_the_confidence_is_the_mean_probability_of_the_tokens_that_were_dr
         await generate(FakeModel(lambda request, i: "text"), Toy(0), ("x",), 1)
     with pytest.raises(MethodError, match="selfrefine × stop_confidence"):
         Method(generate=SelfRefine(), evaluate=SelfReward(), search=SelfRefineSearch(stop_confidence=0.9))
+
+
+def test_the_preset_asks_for_log_probabilities_only_where_they_can_end_it() -> None:
+    off, on = methods.mctsr(), methods.mctsr(stop_confidence=0.9)
+    assert isinstance(off.generate, SelfRefine)
+    assert isinstance(on.generate, SelfRefine)
+    assert (off.generate.confident, on.generate.confident) == (False, True)
+    assert isinstance(on.search, SelfRefineSearch)
+    assert on.search.stop_confidence == 0.9
 
 
 TREE = {"r": ["a", "b"], DUMMY: ["a"]}

@@ -43,6 +43,7 @@ _METHOD_FLAGS: dict[str, tuple[click.ParamType[Any], str]] = {
     "backtrack": (click.BOOL, "Keep a part of the node budget for going back when the confidence ends low."),
     "child_limit": (click.IntRange(min=1), "Rewrites of one answer."),
     "patience": (click.IntRange(min=0), "Rollouts without improvement after which it ends; 0: never."),
+    "stop_confidence": (click.FloatRange(0, 1), "End when the model is at least this sure of a rewrite (mean probability of its tokens)."),
     "roots": (click.Choice(["both", "naive", "dummy"]), "Answers to begin from: a naive one, a dummy, or both."),
     "choice": (click.Choice(["greedy", "importance"]), "How the answer to refine is chosen."),
     "generate": (click.Choice(["propose", "sample"]), "Next thoughts listed in one reply, or sampled one by one."),
@@ -69,7 +70,8 @@ def _flag(name: str) -> Callable[[F], F]:
     for method, found in METHODS.items():
         if name in found.settings:
             takers.setdefault(found.settings[name], []).append(method)
-    defaults = "; ".join(f"{', '.join(methods)}: {_shown(default)}" for default, methods in takers.items())
+    unset = "off" if name == "stop_confidence" else "the task's own"
+    defaults = "; ".join(f"{', '.join(methods)}: {_shown(default, unset)}" for default, methods in takers.items())
     words = f"{text}  [default of {defaults}]"
     flag = f"--{name.replace('_', '-')}"
     if kind is click.BOOL:
@@ -79,9 +81,9 @@ def _flag(name: str) -> Callable[[F], F]:
     return _option("Method", *names, name, type=kind, metavar=metavar, help=words)
 
 
-def _shown(default: object) -> str:
+def _shown(default: object, unset: str) -> str:
     if default is None:
-        return "the task's own"
+        return unset
     return {True: "yes", False: "no"}.get(default, str(default)) if isinstance(default, bool) else str(default)
 
 
