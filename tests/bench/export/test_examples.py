@@ -59,6 +59,12 @@ def test_a_winning_path_is_its_steps_and_the_answer() -> None:
     assert row["completion"][0]["content"] == "\n".join(STEPS) + "\nAnswer: (13 - 9) * (10 - 4) = 24"
 
 
+def test_an_answer_that_the_model_wrote_is_not_written_twice() -> None:
+    found = tree((0, [(STEPS[0], 0.5, "open")]), (1, [("10 - 4 = 6 (left: 4 6)\nAnswer: (10 - 4) * (13 - 9) = 24", None, "solved")]))
+    [row] = sft(game24(found), 16)
+    assert row["completion"][0]["content"].count("Answer:") == 1
+
+
 def test_siblings_by_truth_are_the_good_one_against_the_most_tempting_bad_one() -> None:
     rows = list(dpo(WON, 16))
     assert [(row["chosen"][0]["content"], row["rejected"][0]["content"]) for row in rows] == [

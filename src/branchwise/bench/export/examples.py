@@ -14,6 +14,7 @@ from branchwise.bench.export.runs import Run
 from branchwise.errors import UsageError
 from branchwise.problem import DUMMY, Kind
 from branchwise.tasks import task as find_task
+from branchwise.thought.parsing import final_answer
 from branchwise.tree import Node
 
 __all__ = ["FORMATS", "Judge", "dpo", "prm", "question", "sft"]
@@ -139,6 +140,8 @@ def _written(run: Run, node: Node) -> str:
     """The thoughts that lead to an answer, and the answer where none of them states it."""
     thoughts = [one.thought.strip() for one in _since_whole(node)]
     text = "\n".join(thought for thought in thoughts if thought and thought != DUMMY)
+    if any(final_answer(thought) is not None for thought in thoughts[-1:]):
+        return text
     try:
         answer = find_task(run.task).problem(run.traced.prompt).answer(node.state)
     except UsageError:
