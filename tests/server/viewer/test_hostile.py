@@ -153,7 +153,7 @@ TRY = """async (cases) => {
   const { overview } = await import('/viewer/overview.js');
   const { comparison } = await import('/viewer/compare.js');
   const { Layout } = await import('/viewer/layout.js');
-  const { spoken } = await import('/viewer/draw.js');
+  const { spoken } = await import('/viewer/spoken.js');
   const { find } = await import('/viewer/search.js');
   const bad = [], clean = Object.getOwnPropertyNames(Object.prototype).length + Object.getOwnPropertyNames(Array.prototype).length;
   let refused = 0;

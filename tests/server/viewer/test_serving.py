@@ -189,6 +189,14 @@ def test_long_texts_are_cut_with_their_length_and_short_ones_kept() -> None:
     assert event["at"] == 7
 
 
+def test_a_byte_order_mark_changes_nothing(here: Site, http: httpx2.Client) -> None:
+    path = here.runs.folder / "one.jsonl"
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert http.get("/runs").json()["runs"][0]["prompt"] == "Why?"
+    assert len(streamed(http.get("/runs/one/events"))[0]["events"]) == 4  # type: ignore[arg-type]
+    assert "Why?" in single_page(path)
+
+
 def test_a_summary_never_fails(tmp_path: Path) -> None:
     odd = '{"run":{"method":[],"problem":null},"about":4}\n'
     for text in ("", '{"run":', '{"run":3}\n', '{"run":{}}\n', odd, '{"run":{}}\n{"event":"stopped","usage":7}\n'):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from codecs import BOM_UTF8
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -61,7 +62,7 @@ def summary(trace: Path) -> dict[str, Any]:
     found: dict[str, Any] = {"prompt": "", "task": "", "method": "", "model": "", "seed": None, "stop": None, "solved": None, "answer": None}
     try:
         with open(trace, "rb") as file:
-            first = file.readline()
+            first = file.readline().removeprefix(BOM_UTF8)
             if not first.startswith(_BEGIN):
                 return found | {"error": _NO_TRACE}
             file.seek(max(0, file.seek(0, 2) - _TAIL))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def _events(trace: Path) -> Iterator[dict[str, Any]]:
             for line in file:
                 if not line.endswith(b"\n"):
                     return
-                event = orjson.loads(line)
+                event = orjson.loads(line.removeprefix(BOM_UTF8))
                 if not isinstance(event, dict):
                     raise ValueError("not an event")
                 event["at"] = at

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from typing import Any
 
 import orjson
@@ -20,7 +21,7 @@ def slim(line: bytes, at: int) -> dict[str, Any]:
 
     Left out: messages and log-probabilities of calls, and the wording of prompts. Raises `ValueError` for a line that is no event.
     """
-    event = orjson.loads(line)
+    event = orjson.loads(line.removeprefix(BOM_UTF8))
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         raise ValueError("not an event")
     kind = event["event"]

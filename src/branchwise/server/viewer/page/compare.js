@@ -9,11 +9,44 @@ const LEFT = ["stands", "answer", "method", "model"];
 export function comparison(panes) {
   const rows = panes.map(facts);
   const names = Object.keys(rows[0]).filter((name) => !["method", "model"].includes(name) || rows[0][name] !== rows[1][name]);
-  const cell = (row, other, name) => el("td", { className: `${LEFT.includes(name) ? "left" : ""} ${row[name] === other[name] ? "" : "differs"}`, title: row[name] }, el("bdi", {}, row[name]));
+  const cell = (row, other, name) =>
+    el(
+      "td",
+      { className: `${LEFT.includes(name) ? "left" : ""} ${row[name] === other[name] ? "" : "differs"}`, title: row[name] },
+      el("bdi", {}, row[name]),
+    );
   const shared = panes.every(({ run }) => run.started) && asked(panes[0].run) === asked(panes[1].run);
-  return el("div.comparison", {}, el("table", {}, el("thead", {}, el("tr", {}, el("th.left"), names.map((name) => el("th", { scope: "col", className: LEFT.includes(name) ? "left" : "" }, name)))),
-    el("tbody", {}, rows.map((row, at) => el("tr", {}, el("th.left", { scope: "row" }, at ? "right" : "left"), names.map((name) => cell(row, rows[1 - at], name)))))),
-    shared ? null : el("p.muted", {}, "These runs were given different problems."));
+  return el(
+    "div.comparison",
+    {},
+    el(
+      "table",
+      {},
+      el(
+        "thead",
+        {},
+        el(
+          "tr",
+          {},
+          el("th.left"),
+          names.map((name) => el("th", { scope: "col", className: LEFT.includes(name) ? "left" : "" }, name)),
+        ),
+      ),
+      el(
+        "tbody",
+        {},
+        rows.map((row, at) =>
+          el(
+            "tr",
+            {},
+            el("th.left", { scope: "row" }, at ? "right" : "left"),
+            names.map((name) => cell(row, rows[1 - at], name)),
+          ),
+        ),
+      ),
+    ),
+    shared ? null : el("p.muted", {}, "These runs were given different problems."),
+  );
 }
 
 function asked(run) {
@@ -25,7 +58,17 @@ function facts({ run, state }) {
   const what = run.started?.run ?? {};
   const { spent, counts } = run;
   return {
-    stands: standing(run, state)[0], answer: oneLine(begin(run.end?.answer), 60) || "none", method: oneLine(begin(what.method?.name ?? what.method), 30), model: oneLine(begin(what.model), 30), calls: count(spent.calls),
-    tokens: count(spent.prompt + spent.completion), cost: dollars(spent.cost === null ? null : spent.cost / 1e6), thoughts: count(counts.generated), kept: count(counts.kept), pruned: count(counts.pruned), dead: count(counts.dead), merged: count(counts.merged),
+    stands: standing(run, state)[0],
+    answer: oneLine(begin(run.end?.answer), 60) || "none",
+    method: oneLine(begin(what.method?.name ?? what.method), 30),
+    model: oneLine(begin(what.model), 30),
+    calls: count(spent.calls),
+    tokens: count(spent.prompt + spent.completion),
+    cost: dollars(spent.cost === null ? null : spent.cost / 1e6),
+    thoughts: count(counts.generated),
+    kept: count(counts.kept),
+    pruned: count(counts.pruned),
+    dead: count(counts.dead),
+    merged: count(counts.merged),
   };
 }

@@ -7,9 +7,18 @@ import { begin, count, dollars, el, oneLine, plural, prose, seconds, valueText }
 /** The panel of `node`. `page` has source, run, go(node) and the run's state. */
 export function details(node, page) {
   const kind = KINDS[node.kind];
-  const panel = el("div.panel", {},
-    el("div.head", {}, mark(node.kind), el("strong", {}, kind.word), el("span.muted", {}, ` thought ${node.label}`),
-      node.onPath ? el("span.tag.answer", {}, "path of the answer") : null, node.status === "complete" ? el("span.tag", {}, "complete answer") : null),
+  const panel = el(
+    "div.panel",
+    {},
+    el(
+      "div.head",
+      {},
+      mark(node.kind),
+      el("strong", {}, kind.word),
+      el("span.muted", {}, ` thought ${node.label}`),
+      node.onPath ? el("span.tag.answer", {}, "path of the answer") : null,
+      node.status === "complete" ? el("span.tag", {}, "complete answer") : null,
+    ),
     why(node, page),
     prose(node.text, () => whole(page, node.from), "thought"),
     nodeActs(node, page),
@@ -50,8 +59,24 @@ function valued(node) {
   if (node.mergedInto) return null;
   const section = el("section", {}, el("h3", {}, "Value"));
   const program = node.status === "solved" || node.status === "dead";
-  section.append(el("div.value", {}, el("span.number", {}, valueText(node.value)),
-    el("span.muted", {}, program ? "known by a program, no model asked" : node.value === null ? "not judged" : node.samples.length > 1 ? `mean of ${plural(node.samples.length, "sample")}` : "one judgement")));
+  section.append(
+    el(
+      "div.value",
+      {},
+      el("span.number", {}, valueText(node.value)),
+      el(
+        "span.muted",
+        {},
+        program
+          ? "known by a program, no model asked"
+          : node.value === null
+            ? "not judged"
+            : node.samples.length > 1
+              ? `mean of ${plural(node.samples.length, "sample")}`
+              : "one judgement",
+      ),
+    ),
+  );
   if (!program && node.samples.length) section.append(strip(node));
   if (node.confidence !== null) section.append(el("p.muted", {}, `Confidence of the proposer: ${valueText(node.confidence)}`));
   if (node.reason) section.append(prose(node.reason, async () => begin(node.reason)));
@@ -78,37 +103,98 @@ function strip(node) {
     dots.append(mean);
   }
   const numbers = node.samples.slice(0, 50).map(valueText).join("  ");
-  return el("div.strip", {}, dots, el("div.scale", { ariaHidden: "true" }, el("span", {}, "0"), el("span", {}, "1")),
-    el("p.numbers", {}, `Samples: ${numbers}${node.samples.length > 50 ? " …" : ""}${node.samples.includes(null) ? "  (? could not be read)" : ""}`));
+  return el(
+    "div.strip",
+    {},
+    dots,
+    el("div.scale", { ariaHidden: "true" }, el("span", {}, "0"), el("span", {}, "1")),
+    el(
+      "p.numbers",
+      {},
+      `Samples: ${numbers}${node.samples.length > 50 ? " …" : ""}${node.samples.includes(null) ? "  (? could not be read)" : ""}`,
+    ),
+  );
 }
 
 function trail(node, page) {
   const path = node.path;
   if (path.length < 2) return null;
   const shown = path.length > 12 ? [...path.slice(0, 4), null, ...path.slice(-7)] : path;
-  return el("section", {}, el("h3", {}, "Path"), el("ol.trail", {}, shown.map((one) => one === null ? el("li.muted.gap", {}, `… ${path.length - 11} more`)
-    : el("li", { value: one.depth }, el("button.step", { type: "button", onclick: () => page.go(one), ariaCurrent: one === node ? "true" : null }, el("bdi", {}, oneLine(one.text, 90)), el("span.muted", {}, ` ${valueText(one.value)}`))))));
+  return el(
+    "section",
+    {},
+    el("h3", {}, "Path"),
+    el(
+      "ol.trail",
+      {},
+      shown.map((one) =>
+        one === null
+          ? el("li.muted.gap", {}, `… ${path.length - 11} more`)
+          : el(
+              "li",
+              { value: one.depth },
+              el(
+                "button.step",
+                { type: "button", onclick: () => page.go(one), ariaCurrent: one === node ? "true" : null },
+                el("bdi", {}, oneLine(one.text, 90)),
+                el("span.muted", {}, ` ${valueText(one.value)}`),
+              ),
+            ),
+      ),
+    ),
+  );
 }
 
 function dropped(node, page) {
   if (!node.dropped.length) return null;
-  return el("section", {}, el("h3", {}, `Dropped proposals (${count(node.dropped.length)})`), el("ul.plain", {}, node.dropped.slice(0, 50).map((one) =>
-    el("li", {}, prose(one.text, () => whole(page, one.from), "prose.small"), el("div.muted", {}, oneLine(one.reason, 200))))));
+  return el(
+    "section",
+    {},
+    el("h3", {}, `Dropped proposals (${count(node.dropped.length)})`),
+    el(
+      "ul.plain",
+      {},
+      node.dropped.slice(0, 50).map((one) =>
+        el(
+          "li",
+          {},
+          prose(one.text, () => whole(page, one.from), "prose.small"),
+          el("div.muted", {}, oneLine(one.reason, 200)),
+        ),
+      ),
+    ),
+  );
 }
 
 function calls(title, list, page) {
   if (!list.length) return null;
   const shown = list.slice(0, 40);
-  return el("section", {}, el("h3", {}, `${title} ${plural(list.length, "call")}`), shown.map((event) => call(event, page)), list.length > 40 ? el("p.muted", {}, `… and ${list.length - 40} more`) : null);
+  return el(
+    "section",
+    {},
+    el("h3", {}, `${title} ${plural(list.length, "call")}`),
+    shown.map((event) => call(event, page)),
+    list.length > 40 ? el("p.muted", {}, `… and ${list.length - 40} more`) : null,
+  );
 }
 
 /** One call, closed; opening it fetches the prompt. */
 function call(event, page) {
   const usage = sum(event);
-  const facts = [event.role, ...(event.samples.length > 1 ? [plural(event.samples.length, "sample")] : []), `${count(usage.prompt)} → ${count(usage.completion)} tokens`];
+  const facts = [
+    event.role,
+    ...(event.samples.length > 1 ? [plural(event.samples.length, "sample")] : []),
+    `${count(usage.prompt)} → ${count(usage.completion)} tokens`,
+  ];
   if (event.seconds) facts.push(seconds(event.seconds));
   if (usage.cost) facts.push(dollars(usage.cost / 1e6));
-  const head = el("summary", {}, el("span.role", {}, facts[0]), el("span.muted", {}, facts.slice(1).join(" · ")), event.fault ? el("span.tag.bad", {}, "failed") : null);
+  const head = el(
+    "summary",
+    {},
+    el("span.role", {}, facts[0]),
+    el("span.muted", {}, facts.slice(1).join(" · ")),
+    event.fault ? el("span.tag.bad", {}, "failed") : null,
+  );
   const body = el("div.call-body");
   const box = el("details.call", {}, head, body);
   box.addEventListener("toggle", () => {
@@ -133,21 +219,36 @@ function open(event, body, page) {
     if (sample.error) notes.push(oneLine(sample.error));
     body.append(el("h4", {}, title, el("span.muted", {}, ` ${notes.join(" · ")}`)));
     const place = (key) => () => whole(page, [event.at, "samples", at, key]);
-    if (sample.reasoning) body.append(el("details", {}, el("summary.muted", {}, "Reasoning"), prose(sample.reasoning, place("reasoning"), "message")));
+    if (sample.reasoning)
+      body.append(el("details", {}, el("summary.muted", {}, "Reasoning"), prose(sample.reasoning, place("reasoning"), "message")));
     body.append(sample.text ? prose(sample.text, place("text"), "message.reply") : el("p.muted", {}, "empty"));
   }
   if (event.error) body.append(el("p.bad", {}, oneLine(event.error, 500)));
-  const facts = [event.model, event.occurrence ? `occurrence ${event.occurrence}` : "", event.limit ? `at most ${count(event.limit)} tokens` : ""].map((text) => oneLine(text)).filter(Boolean);
+  const facts = [
+    event.model,
+    event.occurrence ? `occurrence ${event.occurrence}` : "",
+    event.limit ? `at most ${count(event.limit)} tokens` : "",
+  ]
+    .map((text) => oneLine(text))
+    .filter(Boolean);
   if (facts.length) body.append(el("p.muted", {}, facts.join(" · ")));
   page.source.event(page.run.id, event.at).then(
     (full) => {
       const messages = full?.messages ?? [];
-      asked.replaceChildren(el("h4", {}, "Prompt"), ...(messages.length ? messages.map(message) : [el("p.muted", {}, "The trace does not hold it.")]));
+      asked.replaceChildren(
+        el("h4", {}, "Prompt"),
+        ...(messages.length ? messages.map(message) : [el("p.muted", {}, "The trace does not hold it.")]),
+      );
     },
     (error) => asked.replaceChildren(el("p.bad", {}, error.message)),
   );
 }
 
 function message({ role, content }) {
-  return el("div", {}, el("div.who", {}, oneLine(role, 20)), prose(String(content), async () => String(content), "message"));
+  return el(
+    "div",
+    {},
+    el("div.who", {}, oneLine(role, 20)),
+    prose(String(content), async () => String(content), "message"),
+  );
 }

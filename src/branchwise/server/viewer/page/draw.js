@@ -2,6 +2,7 @@
 
 import { CARD } from "./layout.js";
 import { KINDS, drawMark, hatch, palette } from "./marks.js";
+import { broken, fitting } from "./fitting.js";
 import { oneLine, valueText } from "./text.js";
 
 const TEXT = 0.42;
@@ -86,7 +87,7 @@ export class Painter {
       pen.lineTo(trunk, py(bottom));
     }
     let low = 0;
-    for (let high = shown.length; low < high; ) {
+    for (let high = shown.length; low < high;) {
       const middle = (low + high) >> 1;
       if (shown[middle].y + CARD.height < box.top) low = middle + 1;
       else high = middle;
@@ -210,7 +211,13 @@ export class Painter {
     pen.font = `${node.parent ? "" : "600 "}${size}px ${FONT}`;
     pen.fillStyle = lost ? colours.muted : colours.ink;
     const room = CARD.width - (node.parent ? 45 : 24);
-    if (node.lined !== size + value) node.lines = broken(pen, node.parent ? oneLine(node.text) : node.title || "the problem", room - (node.parent ? size * value.length * 0.62 + 8 : 0), room);
+    if (node.lined !== size + value)
+      node.lines = broken(
+        pen,
+        node.parent ? oneLine(node.text) : node.title || "the problem",
+        room - (node.parent ? size * value.length * 0.62 + 8 : 0),
+        room,
+      );
     node.lined = size + value;
     const left = node.x + (node.parent ? 33 : 12);
     node.lines.forEach((line, at) => pen.fillText(line, left, node.y + 22 + at * (size + 4)));
@@ -286,32 +293,4 @@ export class Painter {
 /** Pixels across for a unit of the layout: seen from far away, columns stay wider than a tall tree would leave them. */
 export function stretch(scale) {
   return scale < SHAPES ? SHAPES * (scale / SHAPES) ** 0.12 : scale;
-}
-
-/** The whole of a thought's card for people who hear the page. */
-export function spoken(node) {
-  if (!node.parent) return "The problem, where the tree begins";
-  const words = [node.label, KINDS[node.kind].word, node.mergedInto ? `same as ${node.mergedInto.label}` : `value ${valueText(node.value)}`];
-  if (node.onPath) words.push("on the path of the answer");
-  return `${words.join(", ")}: ${oneLine(node.text)}${node.children.length ? `. ${node.children.length === 1 ? "1 child" : `${node.children.length} children`}` : ""}`;
-}
-
-function broken(pen, text, first, second) {
-  const head = fitting(pen, text, first, "");
-  if (head.length >= text.length) return [text];
-  const blank = head.lastIndexOf(" ");
-  const cut = blank > head.length * 0.5 ? blank : head.length;
-  return [text.slice(0, cut), fitting(pen, text.slice(cut).trimStart(), second)];
-}
-
-function fitting(pen, text, width, more = "…") {
-  if (pen.measureText(text).width <= width) return text;
-  let low = 0;
-  let high = text.length;
-  while (low < high) {
-    const middle = (low + high + 1) >> 1;
-    if (pen.measureText(text.slice(0, middle) + more).width <= width) low = middle;
-    else high = middle - 1;
-  }
-  return text.slice(0, low).replace(/[\ud800-\udbff]$/, "") + more;
 }

@@ -3,7 +3,16 @@
 import { reasonText } from "./overview.js";
 import { ago, begin, count, dollars, el, oneLine } from "./text.js";
 
-const ORDER = { live: "running", paused: "paused", solved: "solved", answered: "answered", unanswered: "no answer", failed: "failed", unfinished: "not finished", broken: "cannot be read" };
+const ORDER = {
+  live: "running",
+  paused: "paused",
+  solved: "solved",
+  answered: "answered",
+  unanswered: "no answer",
+  failed: "failed",
+  unfinished: "not finished",
+  broken: "cannot be read",
+};
 
 /** One word for how a listed run stands. */
 export function stands(run) {
@@ -40,7 +49,10 @@ export class RunList {
 
   paint() {
     const words = this.filter.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = (run) => words.every((word) => [run.id, run.prompt, run.method, run.model, run.task, run.answer, ORDER[stands(run)]].join(" ").toLowerCase().includes(word));
+    const fits = (run) =>
+      words.every((word) =>
+        [run.id, run.prompt, run.method, run.model, run.task, run.answer, ORDER[stands(run)]].join(" ").toLowerCase().includes(word),
+      );
     const runs = (this.runs ?? []).filter(fits);
     const fresh = new Map();
     const rows = runs.map((run) => {
@@ -62,17 +74,50 @@ export class RunList {
   row(run) {
     const kind = stands(run);
     const at = this.shown.indexOf(run.id);
-    const facts = [begin(run.method), run.task ? begin(run.task) : "", begin(run.model)].map((text) => oneLine(text, 40)).filter(Boolean).join(" · ");
-    const numbers = [run.calls ? `${count(run.calls)} calls` : "", run.cost_usd ? dollars(run.cost_usd) : "", ago(run.changed)].filter(Boolean).join(" · ");
-    return el("li", { dataId: run.id, className: at >= 0 ? "shown" : "" },
-      el("button.run", { type: "button", onclick: (event) => (event.ctrlKey || event.metaKey || event.shiftKey ? this.compare(run.id) : this.open(run.id)), ariaCurrent: at === 0 ? "page" : null },
-        el("span.line", {}, el(`i.dot.${kind}`, { ariaHidden: "true" }), el("span.state", { title: run.stop ? reasonText(run.stop) : "" }, ORDER[kind]), el("span.when.muted", {}, numbers)),
+    const facts = [begin(run.method), run.task ? begin(run.task) : "", begin(run.model)]
+      .map((text) => oneLine(text, 40))
+      .filter(Boolean)
+      .join(" · ");
+    const numbers = [run.calls ? `${count(run.calls)} calls` : "", run.cost_usd ? dollars(run.cost_usd) : "", ago(run.changed)]
+      .filter(Boolean)
+      .join(" · ");
+    return el(
+      "li",
+      { dataId: run.id, className: at >= 0 ? "shown" : "" },
+      el(
+        "button.run",
+        {
+          type: "button",
+          onclick: (event) => (event.ctrlKey || event.metaKey || event.shiftKey ? this.compare(run.id) : this.open(run.id)),
+          ariaCurrent: at === 0 ? "page" : null,
+        },
+        el(
+          "span.line",
+          {},
+          el(`i.dot.${kind}`, { ariaHidden: "true" }),
+          el("span.state", { title: run.stop ? reasonText(run.stop) : "" }, ORDER[kind]),
+          el("span.when.muted", {}, numbers),
+        ),
         el("bdi.prompt", {}, oneLine(run.error ?? run.prompt, 110) || run.id),
-        el("span.facts.muted", {}, facts || run.id)),
-      at === 0 || !this.shown.length ? null : el("button.beside", { type: "button", title: "Show beside the present run", ariaLabel: "Compare", onclick: () => this.compare(run.id) }, at > 0 ? "beside" : "compare"));
+        el("span.facts.muted", {}, facts || run.id),
+      ),
+      at === 0 || !this.shown.length
+        ? null
+        : el(
+            "button.beside",
+            { type: "button", title: "Show beside the present run", ariaLabel: "Compare", onclick: () => this.compare(run.id) },
+            at > 0 ? "beside" : "compare",
+          ),
+    );
   }
 }
 
 function empty() {
-  return el("div.empty", {}, el("p", {}, "No runs yet."), el("p.muted", {}, "Every run that writes its trace into this folder appears here by itself. Start one:"), el("code", {}, 'branchwise solve "4 9 10 13" --task game24'));
+  return el(
+    "div.empty",
+    {},
+    el("p", {}, "No runs yet."),
+    el("p.muted", {}, "Every run that writes its trace into this folder appears here by itself. Start one:"),
+    el("code", {}, 'branchwise solve "4 9 10 13" --task game24'),
+  );
 }

@@ -2,29 +2,16 @@
 
 import { comparison } from "./compare.js";
 import { details } from "./details.js";
+import { askToken, showKeys, welcome } from "./dialogs.js";
 import { RunList } from "./list.js";
 import { overview } from "./overview.js";
 import { Pane } from "./pane.js";
 import { Inside, Server, SourceError } from "./source.js";
 import { count, el, icon } from "./text.js";
+import { Theme } from "./theme.js";
 import { frames } from "./view.js";
 
 const EVERY = 2500;
-const THEMES = ["auto", "light", "dark"];
-const DARK = matchMedia("(prefers-color-scheme: dark)");
-const KEYS = [
-  ["← → ↑ ↓", "parent, child, the thought above, the one below"], ["Enter", "read the selected thought"], ["Home", "the problem"], ["A", "the answer"],
-  ["/", "search; Enter and Shift+Enter go through what was found"], ["N, P", "next and previous match"], ["+ − 0", "larger, smaller, actual size"], ["F", "all of the tree"],
-  ["Tab", "between the two trees, the list and the panel"], ["Esc", "back to the tree; clear the search"], ["?", "this help"],
-];
-const held = (name, value) => {
-  try {
-    return value === undefined ? localStorage.getItem(name) : localStorage.setItem(name, value);
-  } catch {
-    return null;
-  }
-};
-
 class App {
   constructor(source) {
     this.source = source;
@@ -34,15 +21,17 @@ class App {
     this.middle = document.getElementById("panes");
     this.dialog = document.getElementById("dialog");
     this.top();
-    this.theme(held("branchwise-theme") ?? "auto");
     document.addEventListener("keydown", (event) => this.key(event));
-    DARK.addEventListener("change", () => this.theme(this.themed));
     addEventListener("hashchange", () => this.route());
     if (source.one) {
       document.body.classList.add("single");
       this.show([source.one]);
     } else {
-      this.list = new RunList(document.getElementById("runs"), (id) => this.address(id), (id) => this.beside(id));
+      this.list = new RunList(
+        document.getElementById("runs"),
+        (id) => this.address(id),
+        (id) => this.beside(id),
+      );
       this.route();
       this.refresh();
       setInterval(() => document.hidden || this.refresh(), EVERY);
@@ -50,13 +39,40 @@ class App {
   }
 
   top() {
-    this.box = el("input", { type: "search", placeholder: "Search thoughts and replies", ariaLabel: "Search thoughts and replies", oninput: () => this.search(true), onkeydown: (event) => this.searchKey(event) });
+    this.box = el("input", {
+      type: "search",
+      placeholder: "Search thoughts and replies",
+      ariaLabel: "Search thoughts and replies",
+      oninput: () => this.search(true),
+      onkeydown: (event) => this.searchKey(event),
+    });
     this.hits = el("span.hits.muted", { role: "status" });
     this.toast = el("div.toast", { role: "status" });
-    this.themer = el("button", { type: "button", onclick: () => this.theme(THEMES[(THEMES.indexOf(this.themed) + 1) % 3]) });
-    const lists = el("button.lists", { type: "button", title: "Show or hide the list of runs", ariaLabel: "List of runs", onclick: () => document.body.classList.toggle("no-list") }, icon("M2 4h12M2 8h12M2 12h12"));
-    document.getElementById("top").append(lists, el("span.brand", {}, icon("M2 8h4c3 0 2-5 5-5h3M6 8c3 0 2 5 5 5h3"), "Branchwise"), el("div.search", { role: "search" }, icon("M7 2a5 5 0 110 10A5 5 0 017 2zM11 11l3 3"), this.box, this.hits),
-      el("div.right", {}, this.toast, this.themer, el("button", { type: "button", title: "Keys (?)", ariaLabel: "Keys", onclick: () => this.help() }, "?")));
+    this.theme = new Theme(() => this.recolour());
+    const lists = el(
+      "button.lists",
+      {
+        type: "button",
+        title: "Show or hide the list of runs",
+        ariaLabel: "List of runs",
+        onclick: () => document.body.classList.toggle("no-list"),
+      },
+      icon("M2 4h12M2 8h12M2 12h12"),
+    );
+    document
+      .getElementById("top")
+      .append(
+        lists,
+        el("span.brand", {}, icon("M2 8h4c3 0 2-5 5-5h3M6 8c3 0 2 5 5 5h3"), "Branchwise"),
+        el("div.search", { role: "search" }, icon("M7 2a5 5 0 110 10A5 5 0 017 2zM11 11l3 3"), this.box, this.hits),
+        el(
+          "div.right",
+          {},
+          this.toast,
+          this.theme.button,
+          el("button", { type: "button", title: "Keys (?)", ariaLabel: "Keys", onclick: () => this.help() }, "?"),
+        ),
+      );
   }
 
   // which runs are shown
@@ -87,9 +103,16 @@ class App {
     for (const pane of old) if (!this.panes.includes(pane)) pane.close();
     [...new Set(ids)].forEach((id, at) => (this.panes[at] ??= new Pane(this, id)));
     this.table = el("div");
-    this.middle.replaceChildren(...(this.panes.length > 1 ? [this.table] : []), el("div.trees", {}, this.panes.map((pane) => pane.element)));
+    this.middle.replaceChildren(
+      ...(this.panes.length > 1 ? [this.table] : []),
+      el(
+        "div.trees",
+        {},
+        this.panes.map((pane) => pane.element),
+      ),
+    );
     if (!this.panes.length) this.middle.replaceChildren(welcome());
-    this.active = this.panes.includes(this.active) ? this.active : this.panes[0] ?? null;
+    this.active = this.panes.includes(this.active) ? this.active : (this.panes[0] ?? null);
     document.body.classList.toggle("two", this.panes.length > 1);
     document.body.classList.toggle("none", !this.panes.length);
     for (const pane of this.panes) {
@@ -117,7 +140,10 @@ class App {
     if (!this.list) return;
     try {
       const runs = await this.source.runs();
-      this.list.show(runs, this.panes.map((pane) => pane.id));
+      this.list.show(
+        runs,
+        this.panes.map((pane) => pane.id),
+      );
       this.states();
     } catch (error) {
       if (error instanceof SourceError && error.status === 401) this.token();
@@ -169,7 +195,9 @@ class App {
     const node = pane.view.selected;
     const whole = !node || !node.parent;
     const calls = whole ? 0 : (pane.run.calls.get(node.label)?.length ?? 0) + node.samples.length;
-    const stamp = whole ? `${pane.id} ${pane.run.version}` : `${pane.id} ${node.birth} ${node.index} ${node.kind} ${node.onPath} ${calls} ${node.dropped.length} ${node.arrivals} ${pane.state.live}`;
+    const stamp = whole
+      ? `${pane.id} ${pane.run.version}`
+      : `${pane.id} ${node.birth} ${node.index} ${node.kind} ${node.onPath} ${calls} ${node.dropped.length} ${node.arrivals} ${pane.state.live}`;
     if (stamp === this.stamp && !force) return;
     const same = this.subject === (whole ? pane : node);
     const place = this.panel.scrollTop;
@@ -190,7 +218,11 @@ class App {
   }
 
   hit(number = this.active?.found?.length ?? 0) {
-    this.hits.textContent = !this.box.value.trim() ? "" : number ? `${this.active.nth < 0 ? "" : `${count(this.active.nth + 1)} of `}${count(number)}` : "nothing found";
+    this.hits.textContent = !this.box.value.trim()
+      ? ""
+      : number
+        ? `${this.active.nth < 0 ? "" : `${count(this.active.nth + 1)} of `}${count(number)}`
+        : "nothing found";
   }
 
   searchKey(event) {
@@ -209,7 +241,8 @@ class App {
   // keys, theme, words
 
   key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || this.dialog.open || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || this.dialog.open || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName))
+      return;
     const view = this.active?.view;
     const inTree = view && document.activeElement === view.canvas;
     const arrows = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
@@ -236,18 +269,6 @@ class App {
     this.hit();
   }
 
-  theme(name) {
-    this.themed = THEMES.includes(name) ? name : "auto";
-    document.documentElement.dataset.theme = this.themed === "auto" ? (DARK.matches ? "dark" : "light") : this.themed;
-    held("branchwise-theme", this.themed);
-    const label = `Theme: ${this.themed}`;
-    const paths = { auto: "M8 2a6 6 0 100 12A6 6 0 008 2zM8 2v12M10 4v8M12 6v4", light: "M8 5a3 3 0 100 6 3 3 0 000-6zM8 1v1M8 14v1M1 8h1M14 8h1M3 3l.7.7M12.3 12.3l.7.7M3 13l.7-.7M12.3 3.7L13 3", dark: "M13 10A6 6 0 016 3a6 6 0 107 7z" };
-    this.themer.title = `${label}. Click to change.`;
-    this.themer.setAttribute("aria-label", label);
-    this.themer.replaceChildren(icon(paths[this.themed]));
-    this.recolour();
-  }
-
   recolour() {
     for (const pane of this.panes) pane.recolour();
     if (this.active) this.detail(true);
@@ -261,25 +282,15 @@ class App {
   }
 
   help() {
-    this.dialog.replaceChildren(el("h2", {}, "Keys"), el("dl.keys", {}, KEYS.flatMap(([key, what]) => [el("dt", {}, key), el("dd", {}, what)])),
-      el("p.muted", {}, "Drag or scroll to move; Ctrl and scroll, or pinch, to scale. Ctrl and click on a run in the list shows it beside the present one."), el("form", { method: "dialog" }, el("button", { autofocus: true }, "Close")));
-    this.dialog.showModal();
+    showKeys(this.dialog);
   }
 
   token() {
-    if (this.dialog.open) return;
-    const field = el("input", { type: "password", ariaLabel: "Token", autocomplete: "off", required: true });
-    this.dialog.replaceChildren(el("h2", {}, "This server asks for a token"), el("p.muted", {}, "It is kept in this tab only, and sent to this server only."), el("form", { method: "dialog", onsubmit: () => {
-      sessionStorage.setItem("branchwise-token", field.value.trim());
+    askToken(this.dialog, () => {
       this.refresh();
       for (const pane of [...this.panes]) this.reload(pane);
-    } }, field, el("button", {}, "Go on")));
-    this.dialog.showModal();
+    });
   }
-}
-
-function welcome() {
-  return el("div.welcome", {}, icon("M2 8h4c3 0 2-5 5-5h3M6 8c3 0 2 5 5 5h3"), el("h2", {}, "Choose a run"), el("p.muted", {}, "Its tree appears here, and grows while the run goes on. Ctrl and click on a second one shows both side by side."));
 }
 
 const data = document.getElementById("data");

@@ -28,7 +28,13 @@ export class Pane {
     this.over = el("div.cover", { role: "status" });
     this.trouble = el("div.trouble", { role: "alert" });
     this.view.element.append(this.over, this.tools, this.trouble);
-    this.element = el("section.pane", { ariaLabel: `Run ${id}`, onfocusin: () => app.focused(this), onpointerdown: () => app.focused(this) }, this.head, this.view.element, this.legend);
+    this.element = el(
+      "section.pane",
+      { ariaLabel: `Run ${id}`, onfocusin: () => app.focused(this), onpointerdown: () => app.focused(this) },
+      this.head,
+      this.view.element,
+      this.legend,
+    );
     this.toolbar();
     this.cover(el("p.muted", {}, "Reading the trace …"));
     this.follow();
@@ -36,7 +42,12 @@ export class Pane {
 
   async follow() {
     try {
-      const last = await this.source.follow(this.id, (events) => this.take(events), this.abort.signal, (text) => (this.trouble.textContent = text));
+      const last = await this.source.follow(
+        this.id,
+        (events) => this.take(events),
+        this.abort.signal,
+        (text) => (this.trouble.textContent = text),
+      );
       if (this.abort.signal.aborted) return;
       if (last.error) throw new Error(last.error);
       if (last.cut) this.run.warnings.push("The last line of the trace is cut (the run was killed while it wrote); it is left out.");
@@ -55,11 +66,14 @@ export class Pane {
   take(events) {
     this.run.take(events);
     if (this.timer) return;
-    this.timer = setTimeout(() => {
-      this.timer = null;
-      this.paint();
-      this.app.changed(this);
-    }, this.painted ? PACE : 0);
+    this.timer = setTimeout(
+      () => {
+        this.timer = null;
+        this.paint();
+        this.app.changed(this);
+      },
+      this.painted ? PACE : 0,
+    );
   }
 
   /** Everything that depends on the run. */
@@ -70,7 +84,8 @@ export class Pane {
     run.root.title = oneLine(prompt && typeof prompt === "object" ? prompt.prompt : prompt, 160);
     this.view.show(run);
     if (run.nodes.length > 1 || run.merges.length) this.cover();
-    else if (run.end) this.cover(el("p", {}, "This run has no thoughts."), el("p.muted", {}, `It stopped: ${reasonText(begin(run.end.reason))}.`));
+    else if (run.end)
+      this.cover(el("p", {}, "This run has no thoughts."), el("p.muted", {}, `It stopped: ${reasonText(begin(run.end.reason))}.`));
     else this.cover(el("p.muted", {}, this.read ? "This run has no thoughts yet." : "Waiting for the first thought …"));
     this.titles();
     this.counts();
@@ -97,23 +112,55 @@ export class Pane {
     const [word, kind] = standing(run, this.state);
     const what = run.started?.run ?? {};
     const spent = run.spent;
-    const facts = [what.method?.name ?? what.method, what.model, what.seed === undefined ? "" : `seed ${what.seed}`].map((text) => oneLine(begin(text), 50)).filter(Boolean);
+    const facts = [what.method?.name ?? what.method, what.model, what.seed === undefined ? "" : `seed ${what.seed}`]
+      .map((text) => oneLine(begin(text), 50))
+      .filter(Boolean);
     facts.push(`${count(run.nodes.length - 1)} thoughts`, `${count(spent.calls)} calls`);
     const acts = runActs(this);
     this.head.replaceChildren(
-      el("div.title", {}, el("h2", { title: run.root.title }, el("bdi", {}, run.root.title || this.id)), el("p.muted", {}, el("span.state", {}, el(`i.dot.${kind}`, { ariaHidden: "true" }), word), " · ", facts.join(" · "))),
-      acts ?? "", this.app.panes.length > 1 ? el("button.close", { type: "button", title: "Close this run", ariaLabel: "Close this run", onclick: () => this.app.closed(this) }, icon("M4 4l8 8M12 4l-8 8")) : "");
+      el(
+        "div.title",
+        {},
+        el("h2", { title: run.root.title }, el("bdi", {}, run.root.title || this.id)),
+        el("p.muted", {}, el("span.state", {}, el(`i.dot.${kind}`, { ariaHidden: "true" }), word), " · ", facts.join(" · ")),
+      ),
+      acts ?? "",
+      this.app.panes.length > 1
+        ? el(
+            "button.close",
+            { type: "button", title: "Close this run", ariaLabel: "Close this run", onclick: () => this.app.closed(this) },
+            icon("M4 4l8 8M12 4l-8 8"),
+          )
+        : "",
+    );
   }
 
   counts() {
     const numbers = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, 0]));
     for (const node of this.run.nodes.slice(1)) numbers[node.kind] += 1;
     numbers.merged = this.run.merges.length;
-    this.legend.replaceChildren(...Object.entries(KINDS).filter(([kind]) => numbers[kind] || kind === "kept").map(([kind, { word, means }]) => {
-      const shown = !this.hidden.has(kind);
-      return el("button", { type: "button", className: shown ? "" : "off", title: `${means} Click to ${shown ? "hide" : "show"} those at the ends of branches.`, ariaPressed: String(shown), disabled: !numbers[kind],
-        onclick: () => this.toggle(kind) }, mark(kind), el("span", {}, word), el("b", {}, count(numbers[kind])));
-    }), this.run.answer ? el("span.key", {}, el("i.bar", { ariaHidden: "true" }), "path of the answer") : "");
+    this.legend.replaceChildren(
+      ...Object.entries(KINDS)
+        .filter(([kind]) => numbers[kind] || kind === "kept")
+        .map(([kind, { word, means }]) => {
+          const shown = !this.hidden.has(kind);
+          return el(
+            "button",
+            {
+              type: "button",
+              className: shown ? "" : "off",
+              title: `${means} Click to ${shown ? "hide" : "show"} those at the ends of branches.`,
+              ariaPressed: String(shown),
+              disabled: !numbers[kind],
+              onclick: () => this.toggle(kind),
+            },
+            mark(kind),
+            el("span", {}, word),
+            el("b", {}, count(numbers[kind])),
+          );
+        }),
+      this.run.answer ? el("span.key", {}, el("i.bar", { ariaHidden: "true" }), "path of the answer") : "",
+    );
   }
 
   toggle(kind) {
@@ -125,9 +172,25 @@ export class Pane {
 
   toolbar() {
     const tool = (title, path, act) => el("button", { type: "button", title, ariaLabel: title, onclick: act }, icon(path));
-    this.pinned = el("button.follow", { type: "button", title: "Keep the newest thoughts in view while the run grows", onclick: () => { this.view.home(); this.buttons(); } }, "Follow");
-    this.tools.replaceChildren(this.pinned, tool("To the answer (A)", "M3 14V2h9l-2 3 2 3H3", () => this.answer()), tool("Smaller (−)", "M3 8h10", () => this.view.zoom(1 / 1.25)), tool("Larger (+)", "M3 8h10M8 3v10", () => this.view.zoom(1.25)),
-      tool("All of it (F)", "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4", () => this.fit()));
+    this.pinned = el(
+      "button.follow",
+      {
+        type: "button",
+        title: "Keep the newest thoughts in view while the run grows",
+        onclick: () => {
+          this.view.home();
+          this.buttons();
+        },
+      },
+      "Follow",
+    );
+    this.tools.replaceChildren(
+      this.pinned,
+      tool("To the answer (A)", "M3 14V2h9l-2 3 2 3H3", () => this.answer()),
+      tool("Smaller (−)", "M3 8h10", () => this.view.zoom(1 / 1.25)),
+      tool("Larger (+)", "M3 8h10M8 3v10", () => this.view.zoom(1.25)),
+      tool("All of it (F)", "M2 6V2h4M10 2h4v4M14 10v4h-4M6 14H2v-4", () => this.fit()),
+    );
   }
 
   buttons() {

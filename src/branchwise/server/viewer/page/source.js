@@ -47,7 +47,11 @@ export class Server {
   }
 
   async steer(id, act) {
-    return this.get(`runs/${encodeURIComponent(id)}/steer`, { method: "POST", body: JSON.stringify(act), headers: { "Content-Type": "application/json" } });
+    return this.get(`runs/${encodeURIComponent(id)}/steer`, {
+      method: "POST",
+      body: JSON.stringify(act),
+      headers: { "Content-Type": "application/json" },
+    });
   }
 
   async get(path, options = {}) {

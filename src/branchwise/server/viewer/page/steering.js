@@ -16,7 +16,11 @@ async function act(page, what, button) {
 }
 
 function button(page, label, title, what) {
-  return el("button", { type: "button", title, onclick: ({ currentTarget }) => act(page, typeof what === "function" ? what() : what, currentTarget) }, label);
+  return el(
+    "button",
+    { type: "button", title, onclick: ({ currentTarget }) => act(page, typeof what === "function" ? what() : what, currentTarget) },
+    label,
+  );
 }
 
 function steered(page) {
@@ -27,20 +31,45 @@ function steered(page) {
 export function runActs(page) {
   if (!steered(page)) return null;
   const amount = el("input", { type: "number", min: 1, value: 20, ariaLabel: "Calls to add", className: "amount" });
-  return el("div.steer", { role: "group", ariaLabel: "Steer the run" },
-    page.state.paused ? button(page, "Go on", "Let the search go on", { act: "go_on" }) : button(page, "Pause", "Start no further step", { act: "pause" }),
-    el("span.together", {}, amount, button(page, "Raise budget", "Allow so many more calls", () => ({ act: "budget", budget: { calls: Number(amount.value) } }))));
+  return el(
+    "div.steer",
+    { role: "group", ariaLabel: "Steer the run" },
+    page.state.paused
+      ? button(page, "Go on", "Let the search go on", { act: "go_on" })
+      : button(page, "Pause", "Start no further step", { act: "pause" }),
+    el(
+      "span.together",
+      {},
+      amount,
+      button(page, "Raise budget", "Allow so many more calls", () => ({ act: "budget", budget: { calls: Number(amount.value) } })),
+    ),
+  );
 }
 
 /** Acts on one thought, for its panel; null where the run cannot be steered. */
 export function nodeActs(node, page) {
   if (!steered(page) || node.mergedInto) return null;
   const here = { node: node.birth };
-  const own = el("textarea", { rows: 2, placeholder: "A thought of your own, as the next step from here", ariaLabel: "A thought of your own" });
-  return el("div.steer.node", { role: "group", ariaLabel: "Steer this thought" },
-    el("div", {},
+  const own = el("textarea", {
+    rows: 2,
+    placeholder: "A thought of your own, as the next step from here",
+    ariaLabel: "A thought of your own",
+  });
+  return el(
+    "div.steer.node",
+    { role: "group", ariaLabel: "Steer this thought" },
+    el(
+      "div",
+      {},
       node.parent ? button(page, "Prune", "Make no further call below this thought", { act: "prune", ...here }) : null,
       node.parent ? button(page, "Favour", "Expand this thought next", { act: "favour", ...here }) : null,
-      node.parent ? button(page, "Approve as the answer", "End the run with this thought", { act: "approve", ...here }) : null),
-    el("div.together", {}, own, button(page, "Add", "Add this thought below", () => ({ act: "add", ...here, thought: own.value }))));
+      node.parent ? button(page, "Approve as the answer", "End the run with this thought", { act: "approve", ...here }) : null,
+    ),
+    el(
+      "div.together",
+      {},
+      own,
+      button(page, "Add", "Add this thought below", () => ({ act: "add", ...here, thought: own.value })),
+    ),
+  );
 }

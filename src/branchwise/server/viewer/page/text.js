@@ -1,6 +1,7 @@
 // Elements, text and numbers. Everything that a model wrote goes through textContent, never through markup.
 
-const ODD = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\u{e0000}-\u{e007f}]+/gu;
+const ODD =
+  /[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\u{e0000}-\u{e007f}]+/gu;
 const CHUNK = 8000;
 const FIRST = 2000;
 
@@ -12,7 +13,11 @@ export function el(tag, props = {}, ...children) {
   for (const [key, value] of Object.entries(props ?? {})) {
     if (value === undefined || value === null) continue;
     if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
-    else if (/^(aria|data|role|for|colspan|scope)/.test(key)) node.setAttribute(key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`), value);
+    else if (/^(aria|data|role|for|colspan|scope)/.test(key))
+      node.setAttribute(
+        key.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+        value,
+      );
     else node[key] = value;
   }
   node.append(...children.flat(9).filter((child) => child !== null && child !== undefined && child !== false));
@@ -28,7 +33,12 @@ function written(odd) {
   let out = "";
   for (const one of odd) {
     const code = one.codePointAt(0);
-    out += code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : code < 0x10000 ? `\\u${code.toString(16).padStart(4, "0")}` : `\\U${code.toString(16).padStart(8, "0")}`;
+    out +=
+      code < 0x100
+        ? `\\x${code.toString(16).padStart(2, "0")}`
+        : code < 0x10000
+          ? `\\u${code.toString(16).padStart(4, "0")}`
+          : `\\U${code.toString(16).padStart(8, "0")}`;
   }
   return out;
 }
@@ -36,13 +46,25 @@ function written(odd) {
 /** Text on one line of at most `most` characters. */
 export function oneLine(text, most = 160) {
   const whole = begin(text);
-  const line = visible(whole.slice(0, most * 4).trim().replace(/\s*\n\s*/g, " ⏎ ").replace(/[ \t]+/g, " "));
+  const line = visible(
+    whole
+      .slice(0, most * 4)
+      .trim()
+      .replace(/\s*\n\s*/g, " ⏎ ")
+      .replace(/[ \t]+/g, " "),
+  );
   return line.length > most || (line.length === most * 4 && whole.length > line.length) ? line.slice(0, most - 1) + "…" : line;
 }
 
 /** The beginning of a text of the trace, which may have been cut: `{cut, length}`. */
 export function begin(text) {
-  return typeof text === "string" ? text : text && typeof text.cut === "string" ? text.cut : text === null || text === undefined ? "" : String(text);
+  return typeof text === "string"
+    ? text
+    : text && typeof text.cut === "string"
+      ? text.cut
+      : text === null || text === undefined
+        ? ""
+        : String(text);
 }
 
 /** The number of characters of a text of the trace. */
@@ -86,13 +108,14 @@ function fill(box, text) {
   const odd = text.replace(/\r\n/g, "\n").match(ODD);
   pieces.forEach((piece, at) => {
     if (piece) box.append(piece);
-    if (odd[at]) box.append(el("span.odd", { title: "A character that is not seen, or that changes how others are shown" }, written(odd[at])));
+    if (odd[at])
+      box.append(el("span.odd", { title: "A character that is not seen, or that changes how others are shown" }, written(odd[at])));
   });
   return box;
 }
 
 function* chunks(text) {
-  for (let at = 0; at < text.length; ) {
+  for (let at = 0; at < text.length;) {
     let end = Math.min(text.length, at + CHUNK);
     if (end < text.length) {
       const line = text.lastIndexOf("\n", end);

@@ -1,26 +1,11 @@
 // The tree of a run: a fold over the events of its trace, as branchwise/tree.py does it. Knows no canvas and no server.
 
 import { begin } from "./text.js";
+import { known, list, number, object, tidy } from "./tidy.js";
 
-const list = (value) => (Array.isArray(value) ? value : []);
-const number = (value) => (typeof value === "number" ? value : 0);
-const object = (value) => (value !== null && typeof value === "object" ? value : {});
-const known = (value) => (typeof value === "number" ? value : null);
 const COUNTED = ["calls", "requests", "prompt", "cached", "completion"];
 const LABEL_DEPTH = 32;
 const MASK = (1n << 64n) - 1n;
-
-/** A call as the page uses it, whatever the file says. */
-function tidy(event) {
-  const samples = list(event.samples).filter((sample) => sample !== null && typeof sample === "object").map(({ text, reasoning, outcome, error, usage }) => ({
-    text, reasoning, outcome: begin(outcome), error: begin(error), usage: {
-      calls: number(usage?.calls), requests: number(usage?.requests), prompt: number(usage?.prompt_tokens), cached: number(usage?.cached_prompt_tokens),
-      completion: number(usage?.completion_tokens), cost: usage?.cost_usd === null ? null : Math.round(number(usage?.cost_usd) * 1e6), estimated: Boolean(usage?.estimated),
-    },
-  }));
-  const { at, occurrence, fault, model, limit, error } = event;
-  return { at, role: begin(event.role), samples, seconds: number(event.seconds), occurrence: number(occurrence), fault: Boolean(fault), model: begin(model), limit: number(limit), error: begin(error) };
-}
 
 function nothing() {
   return { calls: 0, requests: 0, prompt: 0, cached: 0, completion: 0, cost: 0, estimated: false };
@@ -202,7 +187,9 @@ export class Run {
     const writers = calls.slice(this.lastWriters.get(parent) ?? 0).filter((call) => call.role !== "evaluate");
     this.lastWriters.set(parent, calls.length);
     list(event.births).forEach((birth, at) => this.born(event, parent, birth, at, writers));
-    list(event.dropped).forEach((pair, at) => parent.dropped.push({ text: list(pair)[0], reason: begin(list(pair)[1]), from: [event.at, "dropped", at, 0] }));
+    list(event.dropped).forEach((pair, at) =>
+      parent.dropped.push({ text: list(pair)[0], reason: begin(list(pair)[1]), from: [event.at, "dropped", at, 0] }),
+    );
     this.dropped += list(event.dropped).length;
     this.wasted += number(event.wasted);
     if (event.error) this.failures.push([event.node, event.error]);
@@ -210,7 +197,14 @@ export class Run {
   }
 
   born(event, parent, birth, at, writers) {
-    const node = new Thought(birth.node, parent, Number.isInteger(birth.index) ? birth.index : 0, birth.thought, birth.status ?? "open", birth.reason ?? "");
+    const node = new Thought(
+      birth.node,
+      parent,
+      Number.isInteger(birth.index) ? birth.index : 0,
+      birth.thought,
+      birth.status ?? "open",
+      birth.reason ?? "",
+    );
     node.from = [event.at, "births", at, "thought"];
     node.role = event.role ?? "generate";
     node.confidence = known(birth.confidence);
@@ -250,13 +244,22 @@ export class Run {
     this.stops.push(event);
     this.ended = true;
     for (let node = this.answer; node; node = node.parent) node.onPath = false;
-    this.answer = Number.isInteger(event.node) ? this.nodes[event.node] ?? null : null;
+    this.answer = Number.isInteger(event.node) ? (this.nodes[event.node] ?? null) : null;
     for (let node = this.answer; node; node = node.parent) node.onPath = true;
   }
 
   /** Thoughts by what became of them, with the names and rules of `Tree.counts`. */
   get counts() {
-    const counts = { generated: 0, kept: 0, pruned: 0, merged: this.merges.length, dropped: this.dropped, dead: 0, solved: 0, undecided: 0 };
+    const counts = {
+      generated: 0,
+      kept: 0,
+      pruned: 0,
+      merged: this.merges.length,
+      dropped: this.dropped,
+      dead: 0,
+      solved: 0,
+      undecided: 0,
+    };
     for (const node of this.nodes.slice(1)) {
       if (node.status === "dead") counts.dead += 1;
       else if (node.fate === "pruned") counts.pruned += 1;

@@ -1,7 +1,8 @@
 // A tree in a window that can be moved and scaled, with mouse, touch and keyboard. Tells who asked what thought was chosen.
 
-import { Painter, spoken, stretch } from "./draw.js";
+import { Painter, stretch } from "./draw.js";
 import { CARD, Layout } from "./layout.js";
+import { spoken } from "./spoken.js";
 import { el } from "./text.js";
 
 const LEAST = 0.002;
@@ -38,7 +39,11 @@ export const frames = new Frames();
 export class View {
   constructor(chosen) {
     this.chosen = chosen;
-    this.canvas = el("canvas.tree", { tabIndex: 0, role: "application", ariaLabel: "Tree of thoughts. Arrow keys move, Enter opens, question mark shows all keys." });
+    this.canvas = el("canvas.tree", {
+      tabIndex: 0,
+      role: "application",
+      ariaLabel: "Tree of thoughts. Arrow keys move, Enter opens, question mark shows all keys.",
+    });
     this.element = el("div.view", {}, this.canvas);
     this.painter = new Painter(this.canvas);
     this.camera = { x: -40, y: -40, scale: 1 };
@@ -109,7 +114,11 @@ export class View {
     }
     scale = Math.max(whole ? LEAST : READABLE, scale);
     const focus = this.run?.answer ?? this.run?.nodes.at(-1) ?? this.root;
-    const target = { scale, x: this.side(layout.width, wide / stretch(scale), 36 / stretch(scale), focus.x + CARD.width / 2), y: this.side(layout.height, high / scale, 36 / scale, focus.y + CARD.height / 2) };
+    const target = {
+      scale,
+      x: this.side(layout.width, wide / stretch(scale), 36 / stretch(scale), focus.x + CARD.width / 2),
+      y: this.side(layout.height, high / scale, 36 / scale, focus.y + CARD.height / 2),
+    };
     if (layout.width * stretch(scale) < wide * 0.75) target.x = -36 / stretch(scale);
     if (whole) this.glide(target);
     else Object.assign(this.camera, target);
@@ -176,7 +185,8 @@ export class View {
     if (!this.wide || node.x === undefined) return;
     const scale = Math.max(camera.scale, READABLE);
     const [wide, high] = [this.wide / scale, this.high / scale];
-    const inside = node.x > camera.x && node.x + CARD.width < camera.x + wide && node.y > camera.y && node.y + CARD.height < camera.y + high;
+    const inside =
+      node.x > camera.x && node.x + CARD.width < camera.x + wide && node.y > camera.y && node.y + CARD.height < camera.y + high;
     if (inside && scale === camera.scale) return;
     this.following = false;
     this.onmoved?.();
@@ -195,7 +205,8 @@ export class View {
     if (this.target) {
       const part = Math.min(1, Math.max(0, (performance.now() - this.target.start) / 200));
       const ease = 1 - (1 - part) ** 3;
-      for (const key of ["x", "y", "scale"]) this.camera[key] = this.target.from[key] + (this.target.to[key] - this.target.from[key]) * ease;
+      for (const key of ["x", "y", "scale"])
+        this.camera[key] = this.target.from[key] + (this.target.to[key] - this.target.from[key]) * ease;
       if (part === 1) this.target = null;
     }
     this.paint();
@@ -270,7 +281,7 @@ export class View {
     const node = this.selected ?? this.root;
     if (!this.layout || !node) return;
     if (!this.selected) return void this.select(this.root);
-    const shown = node.mergedInto ? [] : node.shown ?? [];
+    const shown = node.mergedInto ? [] : (node.shown ?? []);
     const column = this.layout.columns[node.depth] ?? [];
     const at = column.indexOf(node);
     const next = { left: node.parent, right: shown.find((one) => one.onPath) ?? shown[0], up: column[at - 1], down: column[at + 1] }[where];
