@@ -159,7 +159,7 @@ def _print(report: Report, out: Console) -> None:
 def print_table(table: Table, out: Console) -> None:
     """A table for people: aligned by blanks, so that it can be copied."""
     out.print(safe_text(f"\n{table.title}", "bold"))
-    cells = [[shorten(cell, 60) for cell in row] for row in (table.columns, *table.rows)]
+    cells = [[shorten(cell, 110) for cell in row] for row in (table.columns, *table.rows)]
     widths = [max(len(row[place]) for row in cells) for place in range(len(table.columns))]
     for number, row in enumerate(cells):
         line = "  ".join(cell.ljust(width) if place == 0 else cell.rjust(width) for place, (cell, width) in enumerate(zip(row, widths, strict=True)))

@@ -29,6 +29,7 @@ class Beside:
         ref = self.reference
         ours = [
             {"method": c.method, "model": c.model, "items": c.items, "as_chosen": rounded(100 * c.score), "oracle": rounded(100 * c.oracle)}
+            | ({} if c.repeated is None else {"mean_at_k": rounded(100 * c.repeated.mean), "k": c.repeated.k})
             for c in self.ours
         ]
         return {

@@ -214,13 +214,19 @@ def _crosswords(trees: dict[str, Trees]) -> Table:
     return Table("Crosswords: the output, and the best state visited", columns, rows, "The best state is chosen with the key (oracle).")
 
 
+def _ours(cell: Cell) -> str:
+    found = cell.repeated
+    many = "" if found is None else f", mean@k {percent(found.mean)}, pass@k {percent(found.passed)} (oracle), k = {found.k or 'all'}"
+    return f"{percent(cell.score)} as chosen, {percent(cell.oracle)} oracle{many} ({cell.model}, {cell.items} items)"
+
+
 def published_table(report: Report) -> Table:
     """Published figures, and ours of the same method."""
     rows = []
     for one in report.published:
         ref = one.reference
         value = f"{ref.value:g}" + ("" if "from 1 to 10" in ref.measure else " %")
-        ours = "; ".join(f"{percent(c.score)} as chosen, {percent(c.oracle)} oracle ({c.model}, {c.items} items)" for c in one.ours)
+        ours = "; ".join(map(_ours, one.ours))
         size = f"{ref.n:,}" if ref.n is not None else ""
         rows.append([f"{one.task}: {ref.label}", ref.model, ref.measure, value, size, one.items, ref.note, ours])
     note = "Other models, and often other items: no difference is computed."
