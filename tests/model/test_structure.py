@@ -1,5 +1,6 @@
 """Structured output is checked here, whatever a backend promises."""
 
+import time
 from typing import Any
 
 import pytest
@@ -55,6 +56,11 @@ def request(**changes: Any) -> Request:
     [
         ('{"score": 7}', Outcome.OK, '{"score":7}'),
         ('```json\n{"score": 7}\n```', Outcome.OK, '{"score":7}'),
+        ('\n\n```\n\n{"score": 7}\n\n```  \n', Outcome.OK, '{"score":7}'),
+        ('```json \r\n{"score": 7}```', Outcome.OK, '{"score":7}'),
+        ("```", Outcome.INVALID, "```"),
+        ("```\n```", Outcome.INVALID, "```\n```"),
+        ("``````", Outcome.INVALID, "``````"),
         ("I say 7", Outcome.INVALID, "I say 7"),
         ('{"score": 7', Outcome.INVALID, '{"score": 7'),
         ('{"score": 85}', Outcome.INVALID, '{"score": 85}'),
@@ -64,6 +70,16 @@ def test_json_is_read_and_checked(text: str, outcome: Outcome, read: str) -> Non
     sample = checked(Sample(text), request(schema=SCHEMA))
     assert (sample.outcome, sample.text) == (outcome, read)
     assert bool(sample.error) == (outcome is Outcome.INVALID)
+
+
+@pytest.mark.parametrize("unit", ["\n", "```", "```\n", "{", "[", '{"score":', " ", "a"])
+@pytest.mark.parametrize("begin", ["", "```", "```json\n"])
+def test_any_text_is_checked_in_no_time(unit: str, begin: str) -> None:
+    start = time.process_time()
+    for end in ("", "x", "```"):
+        for asked in (request(schema=SCHEMA), request(choices=CHOICES)):
+            assert checked(Sample(begin + unit * (200_000 // len(unit)) + end), asked).outcome is Outcome.INVALID
+    assert time.process_time() - start < 1
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from branchwise.errors import UsageError
 
 __all__ = ["OPENAI_URL", "Secret", "find_key", "mask", "mask_url", "read_key_file", "split_userinfo"]
 
-_USERINFO = re.compile(r"(?P<scheme>[a-zA-Z][a-zA-Z0-9+.-]*://)[^/@\s]*@")
+_USERINFO = re.compile(r"(?<=://)[^/\s?#]*@")
 _BEARER = re.compile(r"(?i)(bearer\s+|api[-_ ]?key[\"']?\s*[:=]\s*[\"']?)[A-Za-z0-9._~+/=-]{6,}")
 _KEYLIKE = re.compile(r"\b(?:sk|key|gsk|AIza|hf)[-_][A-Za-z0-9_-]{8,}")
 
@@ -51,14 +51,14 @@ def mask(text: str, secrets: tuple[str, ...] = ()) -> str:
     for secret in secrets:
         if len(secret) >= 4:
             text = text.replace(secret, "***")
-    text = _USERINFO.sub(r"\g<scheme>***@", text)
+    text = _USERINFO.sub("***@", text)
     text = _BEARER.sub(r"\1***", text)
     return _KEYLIKE.sub("***", text)
 
 
 def mask_url(url: str) -> str:
     """`url` with user and password masked."""
-    return _USERINFO.sub(r"\g<scheme>***@", url)
+    return _USERINFO.sub("***@", url)
 
 
 def split_userinfo(url: str) -> tuple[str, tuple[str, str] | None]:

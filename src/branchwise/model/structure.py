@@ -28,7 +28,8 @@ string ::= "\"" ([^"\\\x00-\x1f] | "\\" (["\\/bfnrt] | "u" [0-9a-fA-F]{4}))* "\"
 number ::= "-"? [0-9]+ ("." [0-9]+)? ([eE] [-+]? [0-9]+)?
 ws ::= [ \t\n]{0,20}
 """
-_FENCE = re.compile(r"^\s*```\w*\s*\n(.*?)\n?\s*```\s*$", re.DOTALL)
+_FENCE = "```"
+_LANGUAGE = re.compile(r"\w{0,30}[ \t\r]{0,30}")
 
 
 def add_structure(body: dict[str, Any], request: Request, schema_mode: str, choice_mode: str) -> None:
@@ -77,8 +78,12 @@ def checked(sample: Sample, request: Request) -> Sample:
 
 
 def _bare(text: str) -> str:
-    match = _FENCE.match(text)
-    return match[1] if match else text
+    """`text` without the fence around all of it."""
+    bare = text.strip()
+    end = bare.find("\n")
+    if not (bare.startswith(_FENCE) and bare.endswith(_FENCE) and 0 < end <= len(bare) - len(_FENCE)):
+        return text
+    return bare[end + 1 : -len(_FENCE)] if _LANGUAGE.fullmatch(bare, len(_FENCE), end) else text
 
 
 def _choice(text: str, choices: Sequence[str]) -> str | None:
