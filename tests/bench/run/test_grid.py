@@ -168,3 +168,12 @@ def test_draws_are_spread_evenly_over_neighbouring_items() -> None:
     assert all(0 < draw < 1 for draw in draws)
     assert max(abs(draw - (place + 0.5) / 30) for place, draw in enumerate(draws)) < 0.1
     assert replace(made.units[0], seed=1).draw != made.units[0].draw
+
+
+def test_the_file_in_the_documentation_is_a_grid(tmp_path: Path) -> None:
+    text = (Path(__file__).parents[3] / "docs" / "bench.md").read_text()
+    path = tmp_path / "grid.yaml"
+    path.write_text(text.split("```yaml\n")[1].split("```")[0])
+    spec = load_spec(str(path))
+    assert [entry.label for entry in spec.methods["game24"]] == ["io", "ToT b=5", "mixed"]
+    assert len(make_grid(spec, lambda name: None).units) == 30 * 2 * (2 + 2 + 1)
