@@ -72,7 +72,8 @@ async def rescore(
         raise TraceError(f"{out} exists already; name another file with --out")
     old = _Old.read(trace, problem)
     retry = retry or RetryPolicy()
-    ledger = Ledger(budget or Budget(), price, recorded=getattr(model, "recorded", False))
+    recorded = getattr(model, "recorded", False)
+    ledger = Ledger(budget or Budget(), price, recorded=recorded)
     recorder = Recorder(out, () if on_event is None else (on_event,))
     try:
         what = {"problem": old.started.run.get("problem"), "method": {"is": "rescored", "by": describe(method)}}
@@ -83,7 +84,7 @@ async def rescore(
         for event in old.events(values):
             recorder.write(event)
             tree.apply(event)
-        layers = Taped(Retrying(Limited(Metered(model, ledger), parallel), retry), Tape(), recorder, ledger)
+        layers = Taped(Retrying(Limited(Metered(model, ledger), parallel), retry, recorded=recorded), Tape(), recorder, ledger)
         worker = Worker(method, problem, layers, seed, tree, retry)
         stop = await _judge(worker, ledger, recorder, parallel) if values else "exhausted"
         return Rescored(_finish(problem, method, model, tree, old, recorder, ledger, stop, seed), old.result(problem))
