@@ -8,7 +8,7 @@ import contextlib
 import pytest
 
 from branchwise.bench.balance import Balanced
-from branchwise.errors import RateLimited, TransientError, UsageError
+from branchwise.errors import ContextOverflow, PermanentError, RateLimited, TransientError, UsageError
 from branchwise.model.base import Message, Reply, Request, Sample
 from branchwise.model.layers.retrying import Retrying, RetryPolicy
 
@@ -139,3 +139,22 @@ def test_it_is_the_model_and_not_a_server() -> None:
     assert (one.name, one.identity) == (two.name, two.identity)
     with pytest.raises(UsageError, match="no server"):
         Balanced("m", [])
+
+
+def test_what_one_server_refuses_for_good_is_asked_of_the_others() -> None:
+    refuses, good = Server("refuses", down=PermanentError("no quota")), Server("good")
+    work(Balanced("m", [refuses, good]), 100, 4)
+    assert good.served == 100
+    assert refuses.served <= 5
+    both = [Server(name, down=PermanentError(f"{name} has no quota")) for name in "ab"]
+    with pytest.raises(PermanentError, match="b has no quota"):
+        asyncio.run(Balanced("m", both).sample(ASK))
+    assert [server.served for server in both] == [1, 1]
+
+
+def test_a_prompt_that_is_too_long_is_too_long_everywhere() -> None:
+    one, other = Server("one", down=ContextOverflow("too long")), Server("other")
+    model = Balanced("m", [one, other])
+    with pytest.raises(ContextOverflow):
+        asyncio.run(model.sample(ASK))
+    assert (one.served, other.served, model.loads) == (1, 0, [0, 0])
