@@ -305,6 +305,14 @@ def test_steering_is_offered_only_where_it_can_be_done(chrome: Browser, here: Si
     assert page.page.locator(".steer").count() == 0
     page.run("branchwise.app.panes[0].stands({ live: true, steering: true })")
     assert page.page.locator(".steer button").all_inner_texts() == ["Pause", "Raise budget", "Prune", "Favour", "Approve as the answer", "Add"]
+    page.run("branchwise.app.panes[0].view.select(null)")
+    own = page.page.get_by_label("A thought of your own")
+    own.fill("ask the neighbours")
+    before = page.run("branchwise.app.panes[0].run.version")
+    run.allow(8)
+    page.wait(f"branchwise.app.panes[0].run.version >= {before} + 3")
+    page.page.wait_for_timeout(300)
+    assert own.input_value() == "ask the neighbours", "what somebody is writing is not lost while the tree grows"
     run.allow(1000)
     run.result()
     page.page.locator(".pane-head .state", has_text="answered").wait_for()

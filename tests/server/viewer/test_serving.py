@@ -181,6 +181,19 @@ def test_who_goes_away_leaves_nothing_behind(tmp_path: Path) -> None:
     assert asyncio.run(leave()) == 1
 
 
+def test_a_trace_that_is_removed_while_it_is_watched_ends_with_a_word(tmp_path: Path) -> None:
+    path = trace(tmp_path / "one.jsonl")
+
+    async def watch() -> bytes:
+        async with asyncio.timeout(10):
+            stream = follow(Runs(tmp_path), "one", 0)
+            await anext(stream)
+            path.unlink()
+            return [line async for line in stream][-1]
+
+    assert "gone" in json.loads(asyncio.run(watch()))["error"]
+
+
 def test_long_texts_are_cut_with_their_length_and_short_ones_kept() -> None:
     text = "é" * (LONGEST + 1)
     event = slim(json.dumps(expanded(0, [birth(1, 0, text), birth(2, 1, text[1:])])).encode(), 7)

@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import orjson
 
+from branchwise.errors import UnknownName
 from branchwise.server.runs import Runs
 from branchwise.server.viewer.listing import summary
 from branchwise.server.viewer.slim import slim
@@ -51,6 +52,8 @@ async def follow(runs: Runs, id: str, start: int) -> AsyncIterator[bytes]:
                 return
         await pump
         yield _line({"end": True, "cut": runs.path(id).stat().st_size > at})
+    except (OSError, UnknownName):
+        yield _line({"error": "The trace is gone: it was moved or removed."})
     finally:
         pump.cancel()
         with suppress(asyncio.CancelledError, Exception):

@@ -3,6 +3,7 @@
 import { standing } from "./overview.js";
 import { begin, count, dollars, el, oneLine } from "./text.js";
 
+const MEANS = { thoughts: "generated, dropped ones included", kept: "kept, proven or undecided", tokens: "of prompts and replies" };
 const LEFT = ["stands", "answer", "method", "model"];
 
 /** The table that stands above two trees. Method and model are named only where they differ: each tree has them above it. */
@@ -29,7 +30,7 @@ export function comparison(panes) {
           "tr",
           {},
           el("th.left"),
-          names.map((name) => el("th", { scope: "col", className: LEFT.includes(name) ? "left" : "" }, name)),
+          names.map((name) => el("th", { scope: "col", className: LEFT.includes(name) ? "left" : "", title: MEANS[name] }, name)),
         ),
       ),
       el(

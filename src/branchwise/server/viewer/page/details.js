@@ -182,7 +182,7 @@ function calls(title, list, page) {
 function call(event, page) {
   const usage = sum(event);
   const facts = [
-    event.role,
+    oneLine(event.role, 30),
     ...(event.samples.length > 1 ? [plural(event.samples.length, "sample")] : []),
     `${count(usage.prompt)} → ${count(usage.completion)} tokens`,
   ];

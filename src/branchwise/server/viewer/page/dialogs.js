@@ -19,7 +19,8 @@ const KEYS = [
 /** Show all keys. */
 export function showKeys(dialog) {
   const pairs = KEYS.flatMap(([key, what]) => [el("dt", {}, key), el("dd", {}, what)]);
-  const mouse = "Drag or scroll to move; Ctrl and scroll, or pinch, to scale. Ctrl and click on a run in the list shows it beside the present one.";
+  const mouse =
+    "Drag or scroll to move; Ctrl and scroll, or pinch, to scale. Ctrl and click on a run in the list shows it beside the present one.";
   const close = el("form", { method: "dialog" }, el("button", { autofocus: true }, "Close"));
   dialog.replaceChildren(el("h2", {}, "Keys"), el("dl.keys", {}, pairs), el("p.muted", {}, mouse), close);
   dialog.showModal();

@@ -158,7 +158,7 @@ export class Painter {
     const [column, low, end] = this.scene.layout.within(depth, this.box.top, this.box.bottom);
     for (let at = low; at < end; at += 1) {
       const node = column[at];
-      this.pen.globalAlpha = this.dimmed(node) ? 0.3 : 1;
+      this.pen.globalAlpha = this.dimmed(node) ? 0.4 : 1;
       if (node.mergedInto) this.ghost(node);
       else this.card(node);
     }

@@ -12,6 +12,7 @@ import { Theme } from "./theme.js";
 import { frames } from "./view.js";
 
 const EVERY = 2500;
+
 class App {
   constructor(source) {
     this.source = source;
@@ -198,7 +199,8 @@ class App {
     const stamp = whole
       ? `${pane.id} ${pane.run.version}`
       : `${pane.id} ${node.birth} ${node.index} ${node.kind} ${node.onPath} ${calls} ${node.dropped.length} ${node.arrivals} ${pane.state.live}`;
-    if (stamp === this.stamp && !force) return;
+    const writing = this.panel.contains(document.activeElement) && /^(TEXTAREA|INPUT)$/.test(document.activeElement.tagName);
+    if (!force && (stamp === this.stamp || writing)) return;
     const same = this.subject === (whole ? pane : node);
     const place = this.panel.scrollTop;
     this.stamp = stamp;

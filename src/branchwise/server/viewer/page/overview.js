@@ -2,6 +2,7 @@
 
 import { whole } from "./details.js";
 import { KINDS, mark } from "./marks.js";
+import { nodeActs } from "./steering.js";
 import { begin, count, dollars, el, oneLine, plural, prose, seconds, valueText } from "./text.js";
 
 const REASONS = {
@@ -42,6 +43,7 @@ export function overview(page) {
       el("h3", {}, "Problem"),
       prose(prompt, () => whole(page, [run.started.at, "run", "problem", "prompt"]), "thought"),
     ),
+    nodeActs(run.root, page),
     ending(page),
     pathOf(page),
     cost(run),
@@ -158,12 +160,7 @@ function cost(run) {
 
 function counted(run) {
   const counts = run.counts;
-  const rows = [
-    ["kept", counts.kept],
-    ["pruned", counts.pruned],
-    ["dead", counts.dead],
-    ["merged", counts.merged],
-  ];
+  const rows = Object.entries(run.kinds).filter(([kind, number]) => number || kind === "kept");
   return el(
     "section",
     {},

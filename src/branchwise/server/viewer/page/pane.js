@@ -112,33 +112,38 @@ export class Pane {
     const [word, kind] = standing(run, this.state);
     const what = run.started?.run ?? {};
     const spent = run.spent;
-    const facts = [what.method?.name ?? what.method, what.model, what.seed === undefined ? "" : `seed ${what.seed}`]
+    const facts = [
+      what.method?.name ?? what.method,
+      run.started?.about.settings?.task,
+      what.model,
+      what.seed === undefined ? "" : `seed ${what.seed}`,
+    ]
       .map((text) => oneLine(begin(text), 50))
       .filter(Boolean);
     facts.push(`${count(run.nodes.length - 1)} thoughts`, `${count(spent.calls)} calls`);
-    const acts = runActs(this);
-    this.head.replaceChildren(
-      el(
-        "div.title",
-        {},
-        el("h2", { title: run.root.title }, el("bdi", {}, run.root.title || this.id)),
-        el("p.muted", {}, el("span.state", {}, el(`i.dot.${kind}`, { ariaHidden: "true" }), word), " · ", facts.join(" · ")),
-      ),
-      acts ?? "",
+    const stamp = JSON.stringify([this.state, run.ended]);
+    if (this.acted !== stamp) this.acts = runActs(this);
+    this.acted = stamp;
+    const title = el(
+      "div.title",
+      {},
+      el("h2", { title: run.root.title }, el("bdi", {}, run.root.title || this.id)),
+      el("p.muted", {}, el("span.state", {}, el(`i.dot.${kind}`, { ariaHidden: "true" }), word), " · ", facts.join(" · ")),
+    );
+    const close =
       this.app.panes.length > 1
         ? el(
             "button.close",
             { type: "button", title: "Close this run", ariaLabel: "Close this run", onclick: () => this.app.closed(this) },
             icon("M4 4l8 8M12 4l-8 8"),
           )
-        : "",
-    );
+        : "";
+    if (this.acts && this.head.contains(this.acts)) this.head.firstChild.replaceWith(title);
+    else this.head.replaceChildren(title, this.acts ?? "", close);
   }
 
   counts() {
-    const numbers = Object.fromEntries(Object.keys(KINDS).map((kind) => [kind, 0]));
-    for (const node of this.run.nodes.slice(1)) numbers[node.kind] += 1;
-    numbers.merged = this.run.merges.length;
+    const numbers = this.run.kinds;
     this.legend.replaceChildren(
       ...Object.entries(KINDS)
         .filter(([kind]) => numbers[kind] || kind === "kept")

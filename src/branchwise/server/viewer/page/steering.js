@@ -24,7 +24,7 @@ function button(page, label, title, what) {
 }
 
 function steered(page) {
-  return Boolean(page.state.live && page.state.steering);
+  return Boolean(page.state.live && page.state.steering && !page.run.end);
 }
 
 /** Acts on the whole run, for the bar above its tree; null where it cannot be steered. */
@@ -50,10 +50,13 @@ export function runActs(page) {
 export function nodeActs(node, page) {
   if (!steered(page) || node.mergedInto) return null;
   const here = { node: node.birth };
+  const keep = ({ target }) => (node.draft = target.value);
   const own = el("textarea", {
     rows: 2,
     placeholder: "A thought of your own, as the next step from here",
     ariaLabel: "A thought of your own",
+    value: node.draft ?? "",
+    oninput: keep,
   });
   return el(
     "div.steer.node",

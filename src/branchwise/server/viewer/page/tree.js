@@ -264,11 +264,16 @@ export class Run {
       if (node.status === "dead") counts.dead += 1;
       else if (node.fate === "pruned") counts.pruned += 1;
       else counts.kept += 1;
-      if (node.status === "solved") counts.solved += 1;
-      if (node.kind === "undecided") counts.undecided += 1;
     }
     counts.generated = this.nodes.length - 1 + counts.merged + counts.dropped;
     return counts;
+  }
+
+  /** Thoughts by kind, as they are drawn: each counts once. */
+  get kinds() {
+    const kinds = { kept: 0, solved: 0, undecided: 0, pruned: 0, dead: 0, merged: this.merges.length };
+    for (const node of this.nodes.slice(1)) kinds[node.kind] += 1;
+    return kinds;
   }
 
   /** All roles together. */
