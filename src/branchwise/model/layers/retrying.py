@@ -153,12 +153,15 @@ class Retrying:
                 samples[i] = stop.reply if isinstance(stop.reply, Sample) else sample
                 stop.reply = self._unfinished(replace(reply, samples=tuple(samples)), i, request, stop.limit, left)
                 raise
-        return reply if all(a is b for a, b in zip(samples, reply.samples, strict=True)) else replace(reply, samples=tuple(samples))
+        return replace(reply, samples=tuple(samples))
 
     def _unfinished(self, reply: Reply, start: int, request: Request, limit: str, left: int) -> Reply:
         """`reply` with a mark on each sample from `start` on that would have been asked for once more."""
-        marked = (waiting(s, limit) if left and (self._was_lost(s, request) or _is_unfit(s, request)) else s for s in reply.samples[start:])
+        marked = (waiting(s, limit) if left and self._is_wanting(s, request) else s for s in reply.samples[start:])
         return replace(reply, samples=(*reply.samples[:start], *marked))
+
+    def _is_wanting(self, sample: Sample, request: Request) -> bool:
+        return self._was_lost(sample, request) or _is_unfit(sample, request)
 
     def _was_lost(self, sample: Sample, request: Request) -> bool:
         return sample.outcome is Outcome.TRUNCATED_IN_REASONING and self.policy.larger > 1 and not request.firm
