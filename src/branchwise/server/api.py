@@ -24,7 +24,7 @@ __all__ = ["routes"]
 def routes(service: Service) -> list[BaseRoute]:
     """All of them."""
     names = {name: (task, method) for name, task, method in model_ids(service.config, service.upstreams)}
-    schema = document(service.config)
+    schema = document(service.config, list(names))
 
     def model(name: str, task: Task, method: str) -> dict[str, Any]:
         summary = f"{METHODS[method].summary} Task {task.name}: {task.summary}."

@@ -18,6 +18,7 @@ from branchwise.budget import Budget
 from branchwise.cli.options import run_options
 from branchwise.cli.settings import LIMITS, ROLES, SETTINGS, Settings, merge
 from branchwise.errors import UnknownName, UsageError, nearest
+from branchwise.estimate import estimate
 from branchwise.method import Method
 from branchwise.problem import Problem
 from branchwise.server.chat import Chat
@@ -142,7 +143,7 @@ def read_asked(chat: Chat, config: Config, upstreams: Mapping[str, str]) -> Requ
 
 def _search(settings: Settings, budget: Budget, upstream: str) -> Asked:
     problem, method = settings.make_problem(), settings.make_method()
-    method.refuse(problem)
+    estimate(problem, method, budget=budget)  # refuses what could only fail later: a problem that it does not suit, a prompt that is not there
     return Asked(settings=settings, problem=problem, method=method, budget=budget, upstream=upstream)
 
 

@@ -57,7 +57,9 @@ _UPSTREAM: tuple[tuple[type[ModelError], int, str], ...] = (
 
 
 def upstream_failure(error: BaseException | None, message: str, more: Mapping[str, Any]) -> Refusal:
-    """What a run that failed stands for; `error` is the last of its model calls, `None` where there was none."""
+    """What a run that failed stands for; `error` is what broke it, or the last error of its model calls, `None` where there was none."""
+    if isinstance(error, UsageError) and not isinstance(error, TraceError):
+        return Refusal(400, str(error), code="invalid_value", more=more)
     status, code = next(((s, c) for kind, s, c in _UPSTREAM if isinstance(error, kind)), (500, "search_failed"))
     wait = 5.0 if status == 503 else None
     if isinstance(error, RateLimited) and error.retry_after:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -23,11 +24,13 @@ _ERRORS = {
 }  # fmt: skip
 
 
-def document(config: Config) -> dict[str, Any]:
-    """The document for a server with `config`."""
+def document(config: Config, models: Sequence[str] = ()) -> dict[str, Any]:
+    """The document for a server with `config`, whose model names are `models`."""
     chat = Chat.model_json_schema(ref_template="#/components/schemas/{model}")
     schemas = chat.pop("$defs", {})
+    chat["properties"]["model"] = {"anyOf": [{"enum": list(models)}, chat["properties"]["model"]]}
     chat["properties"]["branchwise"] = {"anyOf": [_settings(config), {"type": "null"}]}
+    example = {"model": next(iter(models), "io"), "messages": [{"role": "user", "content": "Should we cache the sessions?"}]}
     error = {
         "type": "object", "required": ["error"],
         "properties": {"error": {
@@ -42,7 +45,7 @@ def document(config: Config) -> dict[str, Any]:
         "paths": {
             "/v1/chat/completions": {"post": {
                 "operationId": "chat", "summary": "Search for an answer",
-                "requestBody": {"required": True, "content": {"application/json": {"schema": _ref("Chat")}}},
+                "requestBody": {"required": True, "content": {"application/json": {"schema": _ref("Chat"), "example": example}}},
                 "responses": {
                     "200": {"description": "The answer", "content": {
                         "application/json": {"schema": _ref("Completion")}, "text/event-stream": {"schema": {"type": "string"}},

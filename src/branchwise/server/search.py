@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.budget import Usage
+from branchwise.engine import Run
 from branchwise.errors import ModelError
 from branchwise.model.base import LanguageModel, Outcome, Reply
 from branchwise.model.base import Request as ModelRequest
@@ -28,7 +29,7 @@ from branchwise.server.gate import Busy, Gate, Turn
 from branchwise.server.keys import Account, Keys, Spent
 from branchwise.server.metrics import Metrics
 from branchwise.server.runs import Live, Runs
-from branchwise.solve import solve
+from branchwise.solve import Stop, solve
 from branchwise.trace import Call, Event
 
 __all__ = ["LOG", "Found", "Job", "Service", "Upstream"]
@@ -153,6 +154,24 @@ class Watched:
             raise
 
 
+class Keeping(Stop):
+    """A way to end a run that also keeps what broke it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._run: Run | None = None
+
+    def add(self, run: Run) -> None:
+        """Called by `solve`."""
+        self._run = run
+        super().add(run)
+
+    @property
+    def raised(self) -> Exception | None:
+        """The error that ended the run."""
+        return None if self._run is None else self._run.raised
+
+
 class Ear:
     """Listens to a search: its spending, and replies that were cut."""
 
@@ -235,6 +254,7 @@ class Job:
         about = {"server": {"key": self.account.name}} | ({} if asked.own else {"settings": settings.to_json()})
         with service.runs.writing(about={"task": settings.task, "method": settings.method}) as live:
             self._lives.append(live)
+            live.stop = stop = Keeping()
             if self.gone:
                 live.stop.now()
             found.run, ear, model = live.id, Ear(live, also), Watched(service.model(asked))
@@ -251,11 +271,11 @@ class Job:
                 found.seconds, found.cut = time.monotonic() - begun, tuple(ear.cut)
                 found.usage = ear.usage if found.result is None else found.result.usage
                 hold.settle(found.usage)
-                stop = "failed" if found.result is None else found.result.stop_reason
-                service.metrics.searched(settings.task, settings.method, stop, found.usage)
-        found.refusal = found.refusal or self._verdict(found, model.fault)
+                ended = "failed" if found.result is None else found.result.stop_reason
+                service.metrics.searched(settings.task, settings.method, ended, found.usage)
+        found.refusal = found.refusal or self._verdict(found, stop.raised or model.fault)
 
-    def _verdict(self, found: Found, fault: ModelError | None) -> Refusal | None:
+    def _verdict(self, found: Found, fault: Exception | None) -> Refusal | None:
         """Why a search that ended gives no answer; `None` where it does."""
         result, more = found.result, described(found)
         assert result is not None
