@@ -31,6 +31,19 @@ async def test_a_healthy_server(faults: Any, tmp_path: Path) -> None:
     assert found["cache"].ok
 
 
+@pytest.mark.parametrize("way", ["response_format", "guided", "grammar", "prompt"])
+async def test_structure_is_well_in_whichever_way_it_is_had(faults: Any, tmp_path: Path, way: str) -> None:
+    async with OpenAIChat("m", faults.url(f"schema:{way}")) as chat:
+        assert (await findings(chat, tmp_path))["schema"].ok
+
+
+async def test_what_is_bad_says_what_to_do(faults: Any, tmp_path: Path) -> None:
+    async with OpenAIChat("m", faults.url("schema:never")) as chat:
+        found = await findings(chat, tmp_path)
+    assert found["schema"].ok is False
+    assert "judge with value or vote" in found["schema"].text
+
+
 async def test_a_server_that_is_not_there(tmp_path: Path) -> None:
     async with OpenAIChat("m", "http://127.0.0.1:9/v1") as chat:
         found = await findings(Retrying(chat, RetryPolicy(attempts=1)), tmp_path)

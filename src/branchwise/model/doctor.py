@@ -1,4 +1,4 @@
-"""Checks a set-up: is the model there, what can it do, how fast is it, are cache and disk in order. Knows no search; spends ten calls."""
+"""Checks a set-up: is the model there, what can it do, how fast is it, are cache and disk in order. Knows no search; spends some ten calls."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from branchwise.errors import BranchwiseError, ModelError, Unsupported
 from branchwise.model.base import LanguageModel, Message, Reply, Request
 from branchwise.model.cache import cache_path, info
+from branchwise.model.structure import MODES
 from branchwise.model.weights import weights_folder
 
 __all__ = ["Finding", "examine"]
@@ -71,7 +72,7 @@ async def _reachable(model: LanguageModel) -> tuple[bool, str]:
 async def _samples(model: LanguageModel) -> tuple[bool, str]:
     reply = await _ask(model, "Invent a name for a boat, two words.", n=3, temperature=1.0, max_tokens=64, seeds=(11, 22, 33))
     if reply.missing:
-        return False, f"{reply.missing} of 3 samples are missing: {reply.error}"
+        return False, f"{reply.missing} of 3 samples are missing ({reply.error}); runs ask for them one by one, which takes longer"
     different = len({s.text for s in reply.samples})
     if different == 1:
         return False, "3 samples at temperature 1 are all the same: voting and sampling gain nothing with this model"
@@ -86,10 +87,13 @@ async def _logprobs(model: LanguageModel) -> tuple[bool | None, str]:
 
 
 async def _schema(model: LanguageModel) -> tuple[bool, str]:
-    reply = await _ask(model, "Rate the word 'tree' from 1 to 10.", max_tokens=64, schema=SCHEMA)
-    if reply.texts:
-        return True, "structured output works"
-    return False, f"structured output does not fit its schema: {reply.samples[0].error or reply.samples[0].outcome}"
+    why = ""
+    for _ in MODES:  # a backend that ignores one way is asked in the next
+        reply = await _ask(model, "Rate the word 'tree' from 1 to 10.", max_tokens=64, schema=SCHEMA)
+        if reply.texts:
+            return True, "structured output works"
+        why = reply.samples[0].error or reply.samples[0].outcome
+    return False, f"structured output does not fit its schema ({why}); judge with value or vote, which read prose, or with another model"
 
 
 async def _speed(model: LanguageModel) -> tuple[bool | None, str]:
