@@ -48,7 +48,7 @@ def document(config: Config, models: Sequence[str] = ()) -> dict[str, Any]:
                 "requestBody": {"required": True, "content": {"application/json": {"schema": _ref("Chat"), "example": example}}},
                 "responses": {
                     "200": {"description": "The answer", "content": {
-                        "application/json": {"schema": _ref("Completion")}, "text/event-stream": {"schema": {"type": "string"}},
+                        "application/json": {"schema": _ref("Completion")}, "text/event-stream": {"schema": _EVENT},
                     }},
                     **_errors("400", "401", "403", "404", "413", "415", "422", "429", "502", "503"),
                 },
@@ -122,6 +122,7 @@ def _get(name: str, summary: str, schema: str, *errors: str) -> dict[str, Any]:
     return {"operationId": name, "summary": summary, "responses": {"200": good, **_errors(*errors)}}
 
 
+_EVENT = {"type": "object", "required": ["data"], "properties": {"data": {"type": "string"}}}
 _MODEL = {
     "type": "object", "required": ["id", "object", "created", "owned_by"],
     "properties": {"id": {"type": "string"}, "object": {"const": "model"}, "created": {"type": "integer"}, "owned_by": {"type": "string"}},
