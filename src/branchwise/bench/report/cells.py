@@ -169,7 +169,8 @@ def _cell(key: CellKey, rows: Sequence[Row]) -> Cell:
     nodes = {name: sum(row.nodes.get(name, 0) for row in rows) for name in COUNTS}
     return Cell(
         task=key[0], method=key[1], model=key[2], units=len(rows), items=len(by_item), seeds=len({row.seed for row in rows}),
-        verdicts={name: verdicts[name] for name in VERDICTS}, graded=key[0] in _IN_PARTS or any(row.score not in (0.0, 1.0) for row in valid), scores=scores,
+        verdicts={name: verdicts[name] for name in VERDICTS}, scores=scores,
+        graded=key[0] in _IN_PARTS or any(row.score not in (0.0, 1.0) for row in valid),
         score=_mean(scores.values()), interval=interval(list(scores.values()), single=single),
         solved=_mean(fmean(row.score == 1 for row in found) for found in by_item.values()),
         oracle=_mean(oracle), oracle_interval=interval(oracle, single=single), repeated=repeated(by_item),
