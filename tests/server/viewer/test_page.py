@@ -72,6 +72,36 @@ def test_a_run_is_watched_while_it_grows_to_its_end(chrome: Browser, here: Site)
     assert all(url.startswith((here.url, "data:")) for url in page.requests)
 
 
+def test_a_run_of_another_process_is_followed_by_its_file(chrome: Browser, here: Site) -> None:
+    fcntl = pytest.importorskip("fcntl")
+    whole = small(here.runs.folder, "model").read_bytes().splitlines(keepends=True)
+    path = here.runs.folder / "other.jsonl"
+    page = Watched.open(chrome)
+    with open(path, "ab", buffering=0) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        file.write(b"".join(whole[:3]) + whole[3][:40])
+        page.page.goto(f"{here.url}/#run=other")
+        page.wait("branchwise.app.panes[0]?.run.nodes.length === 4 && branchwise.app.panes[0].state.live")
+        file.write(whole[3][40:] + b"".join(whole[4:]))
+        page.wait("branchwise.app.panes[0].run.nodes.length === 7 && branchwise.app.panes[0].read")
+    assert page.page.locator("#details .final").inner_text() == "Open it"
+    assert not page.complaints
+
+
+def test_a_search_that_a_client_asked_for_appears_by_itself(chrome: Browser, tmp_path: Path) -> None:
+    page = Watched.open(chrome)
+    with serving(tmp_path) as served:
+        page.page.goto(served.url)
+        page.page.get_by_text("No runs yet.").wait_for()
+        reply = served.chat(model="best_first")
+        assert reply.status_code == 200
+        page.page.locator("#runs button.run").click()
+        page.wait("branchwise.app.panes[0]?.read")
+        assert page.page.locator("#details .final").inner_text() in reply.json()["choices"][0]["message"]["content"]
+        assert page.run("branchwise.app.panes[0].run.spent.calls") == reply.json()["branchwise"]["calls"]
+        assert not page.complaints
+
+
 def test_the_page_folds_a_trace_as_the_program_does(chrome: Browser, here: Site) -> None:
     run, page = toy_run(here, seed=5), Watched.open(chrome)
     run.allow(1000)
