@@ -11,7 +11,7 @@ from typing import Any
 from branchwise.bench.desk import Desk
 from branchwise.bench.golds import own_golds
 from branchwise.bench.grid import Grid, make_grid
-from branchwise.bench.purse import Purse, Pursed, sum_of
+from branchwise.bench.purse import Purse, Pursed, drain, sum_of
 from branchwise.bench.rows import Row
 from branchwise.bench.runner import run_here
 from branchwise.bench.spec import spec_of
@@ -68,7 +68,7 @@ def run(
         with Desk(made, folder, notice=notices.append, **desk_settings) as desk:
             ending = stop or Stop()
             money = purse or Purse(Budget(), spent=sum_of(desk.spent()))
-            paid = Limited(Pursed(model, money, price, ending.now), 8)
+            paid = Limited(Pursed(model, money, price, lambda: drain(ending)), 8)
             await run_here(
                 desk, lambda route: nullcontext(paid), lambda route: price, jobs=jobs, stop=ending, retry=ONCE, clock=lambda: 0.0,
                 events=Events(say=notices.append),

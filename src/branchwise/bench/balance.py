@@ -29,8 +29,8 @@ class _Server:
 class Balanced:
     """The server with the fewest samples in work; on ties the one that has served less. One that failed is left alone for a while.
 
-    An error that may pass is raised as it is: the layer above tries again, and that attempt goes elsewhere. `label` is the identity, so that servers may
-    come and go between sessions. `first` says which server is asked first of all, so that many workers do not begin with the same one.
+    An error that may pass is raised as it is: the layer above tries again, and that attempt goes elsewhere. `label` is the identity, so that
+    servers may come and go between sessions. `first` says which server is asked first of all, so that many workers do not begin with the same.
     """
 
     def __init__(

@@ -14,8 +14,9 @@ from branchwise.budget import Budget, Price, Usage
 from branchwise.errors import ModelError, OutOfBudget, UsageError
 from branchwise.model.base import LanguageModel, Reply, Request
 from branchwise.model.layers.metered import request_bound
+from branchwise.solve import Stop
 
-__all__ = ["Pace", "Purse", "Pursed", "Sum", "Till", "sum_of"]
+__all__ = ["Pace", "Purse", "Pursed", "Sum", "Till", "drain", "sum_of"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,11 @@ class Purse(Till):
         if budget.cost is not None and total.cost > round(budget.cost * 1e6):
             return "cost"
         return ""
+
+
+def drain(stop: Stop) -> None:
+    """Begin nothing more, and let what was sent come back: it is paid for. (`stop.now` would break it off.)"""
+    stop.asked = True
 
 
 class Pursed:

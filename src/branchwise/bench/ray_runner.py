@@ -19,7 +19,7 @@ from typing import Any, cast
 from branchwise.bench.desk import Desk
 from branchwise.bench.grid import Unit
 from branchwise.bench.office import Office
-from branchwise.bench.purse import Sum, sum_of
+from branchwise.bench.purse import Sum, drain, sum_of
 from branchwise.bench.ray_worker import Bencher, Job
 from branchwise.bench.rows import Row
 from branchwise.bench.runner import Events, all_of, amounts, groups
@@ -182,7 +182,7 @@ async def _group(desk: Desk, cluster: Cluster, office: Any, units: list[Unit], s
         if not stop.asked:
             empty = (await office.state.remote())[1]
             if empty:
-                stop.now()
+                drain(stop)
 
     async def first(unit: Unit) -> float | None:
         cost, cut = await cluster.ask("first", unit)

@@ -17,6 +17,7 @@ from branchwise.bench.grid import Route, Unit
 from branchwise.bench.marking import Marker, Truth
 from branchwise.bench.models import RoutePrice, route_opened
 from branchwise.bench.office import Link, Mirror
+from branchwise.bench.purse import drain
 from branchwise.bench.spec import Contestant
 from branchwise.bench.unit import Bench, Cut, run_first, run_unit
 from branchwise.errors import UsageError
@@ -131,8 +132,8 @@ class Bencher:
             return open_model(server, environ=job.environ, key_file=Path(job.key_file) if job.key_file else None)
 
         opening = route_opened(
-            route, job.contestants, open_one, self._link, job.prices[route.label], self._stop.now, parallel=job.parallel, owner=self._owner,
-            first=self._number,
+            route, job.contestants, open_one, self._link, job.prices[route.label], lambda: drain(self._stop), parallel=job.parallel,
+            owner=self._owner, first=self._number,
         )  # fmt: skip
         return await self._stack.enter_async_context(opening)
 

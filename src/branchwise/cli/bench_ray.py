@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import nullcontext
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import Any
 
 from branchwise.bench.desk import Desk
@@ -45,7 +46,8 @@ async def run_on_ray(
     def totals(now: Sum) -> None:
         spent[0] = now
 
-    with connected(flags["ray"]) as ray, live.bar if error_console().is_terminal and not flags["quiet"] else nullcontext():
+    bar = live.bar if error_console().is_terminal and not flags["quiet"] else nullcontext()
+    with _silent(), connected(flags["ray"]) as ray, bar:
         empty = await run_on_cluster(
             desk, ray, job, limits, calls_per_minute=rates["calls"], tokens_per_minute=rates["tokens"], workers=flags["workers"], jobs=jobs,
             stop=stop, seconds=seconds, events=Events(live.row, say), totals=totals,
@@ -53,3 +55,10 @@ async def run_on_ray(
     live.close()
     timed = seconds is not None and stop.asked and not empty and live.elapsed >= seconds
     return stop.asked, empty or ("seconds" if timed else "")
+
+
+@contextmanager
+def _silent() -> Iterator[None]:
+    """Standard output is for the result; Ray writes there when a worker dies, which we tell ourselves."""
+    with open(os.devnull, "w") as nowhere, redirect_stdout(nowhere):
+        yield

@@ -12,20 +12,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 from branchwise.bench.desk import Desk
 from branchwise.bench.grid import Grid, Route
 from branchwise.bench.models import route_opened
-from branchwise.bench.purse import Purse, Sum, sum_of
+from branchwise.bench.purse import Purse, Sum, drain, sum_of
 from branchwise.bench.ray_runner import Cluster, run_on_cluster
 from branchwise.bench.ray_worker import Job
 from branchwise.bench.rows import ROWS, Row, read_rows
 from branchwise.bench.runner import Events, run_here
 from branchwise.budget import Budget, Price
+from branchwise.cli.main import cli
 from branchwise.model.registry import open_model
 from branchwise.solve import Stop
 from support.bench_grid import grid
 from support.bench_server import ModelServer, serving
+from support.program import end_children, lines, spawn, wait_for
 
 FREE = Price(0.0, 0.0, 0.0)
 MEMORY = 80 * 2**20
@@ -102,7 +105,7 @@ def here(of: Grid, folder: Path) -> list[Row]:
             purse = Purse(Budget(), spent=sum_of(desk.spent()))
 
             def opened(route: Route) -> AbstractAsyncContextManager[Any]:
-                return route_opened(route, contestants, open_model, purse, FREE, stop.now, parallel=4)
+                return route_opened(route, contestants, open_model, purse, FREE, lambda: drain(stop), parallel=4)
 
             await run_here(desk, opened, lambda route: FREE, jobs=6, parallel=4, stop=stop)
             return list(desk.done.values())
@@ -115,30 +118,40 @@ def alike(rows: list[Row]) -> list[dict[str, Any]]:
     return sorted(({**row.to_json(), "seconds": 0.0} for row in rows), key=lambda row: str(row["unit"]))
 
 
+def report(folder: Path) -> str:
+    """The report without the clock; it does not name the folder."""
+    said = CliRunner().invoke(cli, ["bench", "report", str(folder), "--json", "--no-clock"])
+    assert said.exit_code in (0, 1), said.output
+    return said.stdout.replace(str(folder), "DIR")
+
+
 def test_the_rows_are_those_of_one_machine_and_a_killed_worker_loses_and_doubles_nothing(
     nodes: tuple[Any, Any], servers: list[ModelServer], tmp_path: Path
 ) -> None:
     ray, _ = nodes
     of = made(servers, equal={"by": "calls", "amount": 6})
     whole = here(of, tmp_path / "here")
-    alone, killed = sum(server.samples for server in servers), list[int]()
+    alone, asked, killed = sum(server.samples for server in servers), list[int](), list[int]()
     assert all(server.samples > alone * 0.25 for server in servers), "balanced by load"
 
     async def kill(cluster: Cluster, row: Row) -> None:
-        """The process of a worker, by its id, after the fourth row and after the tenth."""
-        if len(read_rows(tmp_path / "ray")) in (4, 10) and len(killed) < 2:
-            worker = next(worker for worker in cluster.workers if not worker.dead)
-            killed.append(await worker.handle.pid.remote())
-            os.kill(killed[-1], signal.SIGKILL)
+        """The process of one worker, by its id, after the fourth row, and that of the other after the tenth."""
+        place = len(asked)
+        if place < 2 and len(read_rows(tmp_path / "ray")) >= (4, 10)[place]:
+            asked.append(place)
+            pid = await cluster.workers[place].handle.pid.remote()
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
 
     rows, empty = on_ray(of, tmp_path / "ray", ray, then=kill)
     assert len(set(killed)) == 2
     assert empty == ""
     assert alike(rows) == alike(whole)
+    assert report(tmp_path / "ray") == report(tmp_path / "here")
     assert (tmp_path / "ray" / ROWS).read_bytes().count(b"\n") == len(of.units)
     paid = sum(server.samples for server in servers) - alone
     assert alone <= paid <= alone + 2 * 4 * 3, "a kill loses at most what was in flight: four requests of up to three samples"
-    names = [sorted(path.name for path in (tmp_path / where / "traces").iterdir()) for where in ("here", "ray")]
+    names = [sorted(path.name for path in (tmp_path / where / "traces").glob("*.jsonl")) for where in ("here", "ray")]
     assert names[0] == names[1], "every trace is at home"
     assert alike(here(of, tmp_path / "ray")) == alike(whole), "a folder goes on anywhere"
 
@@ -166,18 +179,26 @@ def test_a_rate_holds_over_all_workers(nodes: tuple[Any, Any], servers: list[Mod
     assert told[-1].calls == 30
 
 
-def test_the_command_runs_on_a_cluster(nodes: tuple[Any, Any], servers: list[ModelServer], tmp_path: Path) -> None:
-    from click.testing import CliRunner
-
-    from branchwise.cli.main import cli
-
+def test_the_command_runs_on_a_cluster_and_goes_on_when_it_was_killed(
+    nodes: tuple[Any, Any], servers: list[ModelServer], tmp_path: Path
+) -> None:
     model = "m=" + "|".join(f"{server.url}/v1#noisy" for server in servers)
-    grid_of = ["--tasks", "gsm8k", "--methods", "io,cot_sc?k=2", "--items", "1:4", "--models", model, "--equal", "tokens"]
-    said = CliRunner().invoke(cli, ["bench", "run", *grid_of, "--ray", "auto", "--out", str(tmp_path / "ray"), "--workers", "2", "--jobs", "2"])
+    methods = "io,cot_sc?k=2,tot_bfs"
+    command = ["bench", "run", "--tasks", "gsm8k", "--methods", methods, "--items", "1:6", "--models", model, "--equal", "calls=12"]
+    on_cluster = [*command, "--out", str(tmp_path / "ray"), "--workers", "2", "--jobs", "2"]
+    child = spawn(*on_cluster, "--ray", nodes[1].address)
+    wait_for(lambda: len(lines(tmp_path / "ray" / ROWS)) >= 3 or child.poll() is not None, 60)
+    os.kill(child.pid, signal.SIGKILL)
+    child.communicate()
+    had = len(lines(tmp_path / "ray" / ROWS))
+    assert 3 <= had < 18
+    said = CliRunner().invoke(cli, [*on_cluster, "--ray", "auto"])
     assert said.exit_code == 0, said.output
-    again = CliRunner().invoke(cli, ["bench", "run", *grid_of, "--out", str(tmp_path / "here"), "--quiet"])
+    assert f"{had} units of 18 have a row already" in said.stderr
+    again = CliRunner().invoke(cli, [*command, "--out", str(tmp_path / "here"), "--quiet"])
     assert again.exit_code == 0, again.output
     assert alike(read_rows(tmp_path / "ray")) == alike(read_rows(tmp_path / "here"))
+    end_children()
 
 
 def test_a_node_that_goes_away_takes_nothing_with_it(nodes: tuple[Any, Any], servers: list[ModelServer], tmp_path: Path) -> None:
