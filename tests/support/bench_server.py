@@ -17,12 +17,12 @@ from support.bench_grid import noisy
 
 @dataclass
 class ModelServer:
-    """What one server was asked: `times` of requests, `samples` given, `most` of them at once; `delay` seconds a request."""
+    """What one server was asked: `times` of requests with their samples, `samples` given, `most` of them at once; `delay` seconds a request."""
 
     name: str
     delay: float = 0.02
     url: str = ""
-    times: list[float] = field(default_factory=list)
+    times: list[tuple[float, int]] = field(default_factory=list)
     samples: int = 0
     now: int = 0
     most: int = 0
@@ -32,7 +32,7 @@ class ModelServer:
         """A completion with n choices."""
         n, seed = int(body.get("n") or 1), body.get("seed", 0)
         with self.lock:
-            self.times.append(time.monotonic())
+            self.times.append((time.monotonic(), n))
             self.samples += n
             self.now += 1
             self.most = max(self.most, self.now)
