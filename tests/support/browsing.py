@@ -59,12 +59,15 @@ def site(folder: Path, build: Callable[[Runs], Starlette] = application) -> Iter
             found["loop"] = asyncio.get_running_loop()
             ready.set()
             await server.serve(sockets=[plug])
+            for connection in list(server.server_state.connections):  # browsers keep theirs open
+                connection.transport.abort()
+            await asyncio.sleep(0)
 
         thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
         thread.start()
         assert ready.wait(10)
         yield Site(f"http://127.0.0.1:{plug.getsockname()[1]}", runs, found["loop"])
-        server.should_exit = True
+        server.should_exit = server.force_exit = True
         thread.join(20)
         assert not thread.is_alive()
 
@@ -227,6 +230,9 @@ class Watched:
         page.on("dialog", lambda dialog: (watched.complaints.append(f"dialog {dialog.message}"), dialog.dismiss()))
         page.on("request", lambda request: watched.requests.append(request.url))
         return watched
+
+    def close(self) -> None:
+        self.page.context.close()
 
     def run(self, script: str) -> Any:
         return self.page.evaluate(script)

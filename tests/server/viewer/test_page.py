@@ -100,6 +100,7 @@ def test_a_search_that_a_client_asked_for_appears_by_itself(chrome: Browser, tmp
         assert page.page.locator("#details .final").inner_text() in reply.json()["choices"][0]["message"]["content"]
         assert page.run("branchwise.app.panes[0].run.spent.calls") == reply.json()["branchwise"]["calls"]
         assert not page.complaints
+        page.close()
 
 
 def test_the_page_folds_a_trace_as_the_program_does(chrome: Browser, here: Site) -> None:
@@ -324,6 +325,7 @@ def test_a_server_with_tokens_asks_for_one_and_keeps_it_in_the_tab(chrome: Brows
         assert not dialog.is_visible()
         assert page.run("JSON.stringify(localStorage) + document.cookie + location.href").count(token) == 0
         assert all(token not in url for url in page.requests)
+        page.close()
 
 
 def test_steering_is_offered_only_where_it_can_be_done(chrome: Browser, here: Site) -> None:
