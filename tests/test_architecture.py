@@ -11,7 +11,7 @@ import branchwise
 
 SOURCE = Path(branchwise.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
-ENGINE = ("engine", "commit", "method", "steps", "solve", "result", "estimate", "batch", "rows", "hints", "rejected", "shares", "rescore", "fork")
+ENGINE = ("engine", "acts", "steering", "commit", "method", "steps", "solve", "result", "estimate", "batch", "rows", "hints", "rejected", "shares", "rescore", "fork")
 CORE = ("errors", "problem", "budget", "ledger", "appending")
 MAY = {
     **dict.fromkeys(CORE, CORE),
@@ -179,6 +179,7 @@ PUBLIC = [
     "Staged",
     "State",
     "Status",
+    "Steering",
     "Stop",
     "TapeModel",
     "ThenRefine",

@@ -31,6 +31,7 @@ from branchwise.search.self_refine import SelfRefineSearch
 from branchwise.search.then_refine import ThenRefine
 from branchwise.search.uct import Mcts
 from branchwise.solve import Stop, solve, solve_sync, watch
+from branchwise.steering import Steering
 from branchwise.thought.ask import Ask
 from branchwise.thought.asking import Sampling
 from branchwise.thought.base import Dropped, Evaluation, Proposal, Proposals, Size
@@ -115,6 +116,7 @@ __all__ = [
     "Staged",
     "State",
     "Status",
+    "Steering",
     "Stop",
     "TapeModel",
     "ThenRefine",

@@ -8,20 +8,25 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from random import Random
+from typing import Any
 
+from branchwise.acts import Acts
 from branchwise.budget import Bound, Budget
 from branchwise.commit import expanded, judged
 from branchwise.errors import BranchwiseError
 from branchwise.ledger import Ledger
 from branchwise.method import Method
+from branchwise.model.tape import Tape
 from branchwise.problem import Kind, Problem
 from branchwise.rejected import strongest_rejected, told
 from branchwise.search.base import Expand, Judge, Step
 from branchwise.shares import Shares
+from branchwise.steering import Steering
 from branchwise.steps import Found, InFlight, Outcome, Worker
-from branchwise.trace import Event, Marked, Recorder, Stopped, Warned
+from branchwise.thought.base import Generator
+from branchwise.trace import Event, Mark, Marked, Recorder, Stopped, Warned
 from branchwise.tree import Done, Node, Tree
 
 __all__ = ["Run"]
@@ -35,8 +40,8 @@ class Run:
     """One run of one method on one problem. `loop` returns the reason why it ended; `tree` is what it found."""
 
     def __init__(
-        self, worker: Worker, ledger: Ledger, recorder: Recorder, seed: int, limits: Mapping[tuple[str, int], int] | None = None,
-        parallel: int = 8,
+        self, worker: Worker, ledger: Ledger, recorder: Recorder, seed: int, recorded: Tape | None = None, parallel: int = 8,
+        steering: Steering | None = None,
     ) -> None:  # fmt: skip
         self.worker, self.ledger, self.recorder = worker, ledger, recorder
         self.method: Method = worker.method
@@ -47,43 +52,66 @@ class Run:
         self.error = ""
         self.raised: Exception | None = None
         self.ended = False
-        self._frontier = self.method.search.start(self.tree, Random(seed))
-        self._queue: deque[InFlight] = deque()
+        self.holding = False
+        """Whether no step is issued: the run is paused, or an answer is approved."""
+        self.committed = 0
+        """The number of the last committed step."""
+        self.frontier = self.method.search.start(self.tree, Random(seed))
+        self.queue: deque[InFlight] = deque()
         self._unstarted: deque[InFlight] = deque()
         self._number = 0
         self._interrupted = ""
         self._expanding = 0
         self._serial = False
         self._working = 0
-        self._most = max(_LEAST_AT_WORK, 4 * parallel)
-        self._pending: Step | None = None
+        self.most = max(_LEAST_AT_WORK, 4 * parallel)
+        self.pending: Step | None = None
         self._overfull = False
         self._answering: asyncio.Task[Outcome] | None = None
         shared = getattr(self.method.search, "shares_tokens", False) and self.budget.tokens is not None
-        self._shares = Shares(ledger, self._node_cap, limits or {}) if shared and self._node_cap is not None else None
+        recorded = recorded or Tape()
+        self._shares = Shares(ledger, self._node_cap, recorded.limits) if shared and self._node_cap is not None else None
+        began = {} if recorded.started is None else recorded.started.about.get("budget") or {}
+        self.acts = Acts(self, steering, recorded.acts, self.budget, began)
 
     async def loop(self) -> str:
         """Search until a reason to stop. Never raises but on cancellation; what failed is in `error` and `raised`."""
         self._reserve()
-        stop = ""
+        stop, acts = "", self.acts
         try:
             while not stop:
                 if self._interrupted or (limit := self.ledger.overtime()):
                     stop = self._interrupted or f"budget:{limit}"
                     break
-                self._fill()
-                if not self._queue:
+                if acts.paused:
+                    await acts.gone_on()
+                self.fill()
+                if acts.due:
+                    acts.do_due()
+                    if acts.paused:
+                        continue
+                if not self.queue:
                     stop = self._ending()
                     break
-                self._start()
-                head = self._queue[0]
+                self.start()
+                head = self.queue[0]
                 if head.task is None:
+                    if acts.strays:
+                        await acts.settle()
+                        continue
                     self._unstarted.popleft()
                     self._serial = head.serial = True
-                    head.task = self._spawn(head)
+                    head.task = self.spawn(head)
+                if acts.steering is not None and not await acts.reached(head):
+                    continue
                 outcome = await head.task
-                self._queue.popleft()
+                if head.number in self.ledger.barred:  # it was ended in the recorded run, which this one does not follow
+                    self._again(head)
+                    continue
+                self.queue.popleft()
                 stop = self._commit(head, outcome)
+            acts.end()
+            await acts.settle()
         except asyncio.CancelledError:
             if not self._interrupted:
                 raise
@@ -91,6 +119,7 @@ class Run:
         except Exception as error:
             stop, self.error, self.raised = "failed", str(error) or type(error).__name__, error
         finally:
+            acts.end()
             self.ledger.close()
             await self._drain(cancel=stop != "solved")
         return stop
@@ -100,9 +129,10 @@ class Run:
         if not self._interrupted:
             self._interrupted = reason
             self.ledger.close()
-            for flight in self._queue:
+            for flight in self.queue:
                 if flight.task is not None:
                     flight.task.cancel()
+            self.acts.cancel()
             if self._answering is not None:
                 self._answering.cancel()
 
@@ -111,14 +141,22 @@ class Run:
         """Why the run was ended from outside; empty where it was not."""
         return self._interrupted
 
-    def _fill(self) -> None:
+    @property
+    def head(self) -> InFlight | None:
+        """The step that is committed next."""
+        return self.queue[0] if self.queue else None
+
+    def fill(self) -> None:
+        """Ask the search for steps, up to the window."""
+        if self.holding:
+            return
         window = self.method.steps_in_flight
-        while len(self._queue) < window:
-            step, self._pending = self._pending or self._frontier.ask(), None
+        while len(self.queue) < window:
+            step, self.pending = self.pending or self.frontier.ask(), None
             if step is None:
                 break
             if isinstance(step, Expand) and not self._room():
-                self._pending = step
+                self.pending = step
                 break
             self._issue(step)
 
@@ -133,15 +171,22 @@ class Run:
         cap = self._node_cap
         return cap is None or len(self.tree) + self._expanding < cap
 
+    @property
+    def full(self) -> bool:
+        """Whether no more expansion may be issued now."""
+        return not self._room()
+
     def _ending(self) -> str:
-        if self._pending is not None:
+        if self.acts.approved is not None:
+            return "approved"
+        if self.pending is not None:
             return "budget:nodes"
         if not len(self.tree) and self.tree.failures:
             self.error = self.error or "nothing could be generated"
             return "failed"
-        if note := getattr(self._frontier, "note", ""):
+        if note := getattr(self.frontier, "note", ""):
             self.warn(note)
-        return self._frontier.ended or "exhausted"
+        return self.frontier.ended or "exhausted"
 
     def _issue(self, step: Step) -> None:
         """Number a step, reserve its child indexes, note the size of the tree and its worst case."""
@@ -167,26 +212,66 @@ class Run:
                 if nodes[0].count + nodes[0].unknown:
                     self._tell(Done(None, judged=nodes))
                     return
-                nodes = tuple(n for n in nodes[0].parent.children if n.status.kind in (Kind.OPEN, Kind.COMPLETE))
+                closed = self.tree.closed
+                nodes = tuple(n for n in nodes[0].parent.children if n.status.kind in (Kind.OPEN, Kind.COMPLETE) and n.birth not in closed)
             self._push(Judge(nodes), 0, nodes[0], 0)
+
+    def issue_given(self, step: Expand, generate: Generator, role: str) -> None:
+        """Issue a step of one thought that `generate` gives in place of the method's own."""
+        node = step.node
+        base, node.reserved = node.reserved, node.reserved + 1
+        self._expanding += 1
+        self._push(step, 1, node, base)
+        flight = self.queue[-1]
+        flight.generate, flight.role = generate, role
+        if self.ledger.capped:
+            flight.bound = self.worker.bound(step, generate, 1)
+
+    def dropped(self, flight: InFlight) -> None:
+        """An expansion that was issued is not committed."""
+        self._expanding -= flight.k
+        if self._shares is not None:
+            self._shares.dropped(flight.number)
+
+    def forget(self, numbers: Set[int]) -> None:
+        """Take steps out of the window."""
+        if numbers:
+            self.queue = deque(flight for flight in self.queue if flight.number not in numbers)
+            self._unstarted = deque(flight for flight in self._unstarted if flight.number not in numbers)
+
+    def _again(self, head: InFlight) -> None:
+        self.ledger.barred.discard(head.number)
+        head.task, head.serial = None, False
+        self._unstarted.appendleft(head)
+
+    def enlarge(self, limits: Mapping[str, Any]) -> None:
+        """The budget is larger from now on."""
+        self.ledger.raised(limits)
+        self.budget = self.ledger.budget
+        if "nodes" in limits and (sized := getattr(self.frontier, "sized", None)) is not None:
+            sized(self.budget.nodes)
+        if self._shares is not None and self.budget.tokens is not None and self._node_cap is not None:
+            self._shares.raised(self.budget.tokens, self._node_cap)
+        self.acts.rearm()
 
     def _push(self, step: Step, k: int, node: Node, base: int, limit: int | None = None) -> None:
         self._number += 1
         bound = self.worker.bound(step, self.method.generate, k, limit) if self.ledger.capped else _NOTHING
         flight = InFlight(self._number, step, k, node.issued, base, len(self.tree.nodes), bound, limit=limit)
-        self._queue.append(flight)
+        self.queue.append(flight)
         self._unstarted.append(flight)
         node.issued += 1
 
-    def _start(self) -> None:
+    def start(self) -> None:
         """Start what fits, in issue order and without overtaking; nothing beside a serial step. Also whenever a step finishes."""
         waiting, ledger = self._unstarted, self.ledger
-        while waiting and self._working < self._most and not self._serial and not ledger.closed and ledger.fits(waiting[0].bound):
+        while waiting and self._working < self.most and not self._serial and not ledger.closed and ledger.fits(waiting[0].bound):
             flight = waiting.popleft()
             ledger.hold(flight.number, flight.bound)
-            flight.task = self._spawn(flight)
+            flight.task = self.spawn(flight)
 
-    def _spawn(self, flight: InFlight) -> asyncio.Task[Outcome]:
+    def spawn(self, flight: InFlight) -> asyncio.Task[Outcome]:
+        """Begin a step."""
         self._working += 1
         return asyncio.get_running_loop().create_task(self._work(flight))
 
@@ -199,10 +284,11 @@ class Run:
             if flight.serial:
                 self._serial = False
             if self._unstarted:
-                self._start()
+                self.start()
 
     def _commit(self, flight: InFlight, outcome: Outcome) -> str:
         """Enter a step into the tree, tell the search, and say whether the run ends."""
+        self.committed = flight.number
         if self._shares is not None:
             self._shares.committed(flight.number)
         event = self._event(flight, outcome)
@@ -237,7 +323,10 @@ class Run:
         return done
 
     def _tell(self, done: Done) -> None:
-        marks = self._frontier.tell(done)
+        self.mark(self.frontier.tell(done))
+
+    def mark(self, marks: Sequence[Mark]) -> None:
+        """Record decisions on nodes."""
         if marks:
             event = Marked(tuple(marks))
             self.recorder.write(event)
@@ -287,15 +376,15 @@ class Run:
 
     async def _drain(self, cancel: bool) -> None:
         """Await what is in flight: those replies are taped and charged, not committed."""
-        tasks = [flight.task for flight in self._queue if flight.task is not None]
+        tasks = [*(flight.task for flight in self.queue if flight.task is not None), *self.acts.strays]
         if cancel:
             for task in tasks:
                 task.cancel()
         if tasks:
             await asyncio.gather(*tasks, return_exceptions=True)
-        for flight in self._queue:  # a task that was cancelled before it began has released nothing
+        for flight in self.queue:  # a task that was cancelled before it began has released nothing
             self.ledger.release(flight.number)
-        self._queue.clear()
+        self.queue.clear()
         self._unstarted.clear()
 
     def warn(self, text: str) -> None:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from branchwise.errors import TraceError, UsageError
-from branchwise.trace import Call, Recorder, Started, is_fresh, read_trace
+from branchwise.model.tape import Tape
+from branchwise.trace import Call, Event, Recorder, Started, Steered, is_fresh, read_trace
 
 __all__ = ["fork"]
 
@@ -15,7 +16,7 @@ __all__ = ["fork"]
 def fork(
     trace: Path, out: Path, *, seed: int | None = None, at: int | None = None, notice: Callable[[str], None] = lambda text: None
 ) -> int:
-    """Write to `out` the start of the run in `trace` and its replies up to event `at` (from 1, a line of the file each; `None`: all).
+    """Write to `out` the start of the run in `trace` and its replies and acts up to event `at` (from 1, a line of the file each; `None`: all).
 
     `solve(resume=out)` then replays those, free of charge, and goes on from there with another budget, and with `seed` where one is given:
     the replies that were copied stay as they were. Returns how many replies were copied. Raises `TraceError`.
@@ -25,10 +26,13 @@ def fork(
     if not is_fresh(out):
         raise TraceError(f"{out} exists already; name another file")
     started, calls, last = None, [], 0
+    acts: list[Event] = []
     for number, event in enumerate(read_trace(trace, notice), 1):
         if at is not None and number > at:
             break
         last = number
+        if isinstance(event, (Started, Steered)):
+            acts.append(event)
         if isinstance(event, Started):
             started = event
         elif isinstance(event, Call):
@@ -44,6 +48,8 @@ def fork(
         recorder.write(replace(started, about={**started.about, "forked": str(trace)}))
         for call in calls:
             recorder.write(call)
+        for act in Tape.of(acts).acts:
+            recorder.write(act)
     finally:
         recorder.close()
     return sum(len(call.samples) for call in calls)

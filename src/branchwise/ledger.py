@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Any
 
 from branchwise.budget import Bound, Budget, Price, Usage
 from branchwise.errors import OutOfBudget, UsageError
 
-__all__ = ["Ledger"]
+__all__ = ["BARRED", "Ledger"]
+
+BARRED = "pruned"
+"""In place of a limit: a person ended the step."""
 
 
 class _Tally:
@@ -67,8 +72,13 @@ class Ledger:
         self._holds: dict[int, Bound] = {}
         self._flying: dict[int, Bound] = {}
         self._held = Bound()
+        self.barred: set[int] = set()
+        """Steps that may send no request any more: a person ended them. What they are replayed from a tape is charged."""
+        self.refused = False
+        """Whether a limit has stopped a request, so that the run is about to end."""
         self._clock = clock
         self._start = clock()
+        self._stopped: float | None = None
 
     @property
     def spent(self) -> Usage:
@@ -82,8 +92,32 @@ class Ledger:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the run began (this process)."""
-        return self._clock() - self._start
+        """Seconds since the run began (this process), those that it was paused left out."""
+        return (self._clock() if self._stopped is None else self._stopped) - self._start
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Seconds until the time is up; `None` without such a limit."""
+        return None if self.budget.seconds is None else max(0.0, self.budget.seconds - self.seconds)
+
+    def pause(self) -> None:
+        """Stop the clock."""
+        self._stopped = self._clock()
+
+    def go_on(self) -> None:
+        """Let the clock run on."""
+        if self._stopped is not None:
+            self._start += self._clock() - self._stopped
+            self._stopped = None
+
+    def raised(self, limits: Mapping[str, Any]) -> None:
+        """Put `limits`, by name, in the place of lower ones."""
+        self.budget = replace(self.budget, **limits)
+
+    def unbarred(self, step: int | None) -> None:
+        """Raise `OutOfBudget` where `step` may send no request. A tape takes the place of the model: what it holds was sent before."""
+        if step in self.barred and not self._recorded:
+            raise OutOfBudget(BARRED)
 
     def _cost(self, bound: Bound) -> int:
         """Each call is rounded up by itself, so each can cost one millionth more than its share."""
@@ -134,6 +168,7 @@ class Ledger:
         if self.closed:
             raise OutOfBudget("closed")
         if (limit := self.overtime()) is not None:
+            self.refused = True
             raise OutOfBudget(limit)
         if not self.capped:
             return
@@ -142,11 +177,13 @@ class Ledger:
             bound = flying.beyond(hold)
             if bound.calls or bound.tokens:
                 if (limit := self._breaks(bound + self._held + self.reserve)) is not None:
+                    self.refused = True
                     raise OutOfBudget(limit)
                 self._holds[step] = hold + bound
                 self._held += bound
             self._flying[step] = flying
         elif (limit := self._breaks(bound + self._held + self.reserve)) is not None:
+            self.refused = True
             raise OutOfBudget(limit)
 
     def landed(self, step: int | None, bound: Bound) -> None:

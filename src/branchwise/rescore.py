@@ -22,7 +22,7 @@ from branchwise.problem import Kind, Problem, is_provable
 from branchwise.result import Result, versions
 from branchwise.search.base import Judge
 from branchwise.steps import InFlight, Worker, all_of
-from branchwise.trace import Event, Expanded, Judged, Judgement, Recorder, Started, Stopped, Warned, is_fresh, read_trace
+from branchwise.trace import Event, Expanded, Judged, Judgement, Recorder, Started, Steered, Stopped, Warned, is_fresh, read_trace
 from branchwise.tree import Node, Tree
 
 __all__ = ["Rescored", "rescore"]
@@ -122,7 +122,7 @@ class _Old:
         for event in self.all:
             if isinstance(event, Expanded) and event.role != "answer":
                 yield replace(event, judgements=()) if values else event
-            elif isinstance(event, Judged) and not values:
+            elif (isinstance(event, Judged) and not values) or (isinstance(event, Steered) and event.act == "prune"):
                 yield event
 
     def answered(self, node: Node, size: int) -> Expanded | None:

@@ -30,7 +30,7 @@ class Result:
     unfinished: bool
     """Whether the search was cut short, so that the answer is only the best so far."""
     stop_reason: str
-    """`solved`, `exhausted`, `max_depth`, `budget:<which>`, `cancelled` or `failed`."""
+    """`solved`, `exhausted`, `max_depth`, `approved` (by a person), `budget:<which>`, `cancelled` or `failed`."""
     method: str
     model: str
     seed: int

@@ -39,6 +39,16 @@ class Shares:
         self._given[step] = share * k
         return self._recorded.get(where) or max(LEAST, share * (k if lists else 1))
 
+    def dropped(self, step: int) -> None:
+        """`step` will not be committed: its share is free again. What it has spent is the ledger's business: it would be a matter of latency."""
+        assert self._ledger.by_step is not None
+        self._given.pop(step, None)
+        self._ledger.by_step.pop(step, None)
+
+    def raised(self, tokens: int, nodes: int) -> None:
+        """The budgets are larger from now on."""
+        self._tokens, self._nodes = tokens, nodes
+
     def committed(self, step: int) -> None:
         """What `step` spent is spent from now on."""
         assert self._ledger.by_step is not None

@@ -26,6 +26,7 @@ from branchwise.model.layers.taped import Taped
 from branchwise.model.tape import Tape
 from branchwise.problem import Kind, Problem, is_provable, prompts, rules
 from branchwise.result import Result, versions
+from branchwise.steering import Steering
 from branchwise.steps import Worker
 from branchwise.trace import Event, Recorder, Started, Stopped, is_fresh
 from branchwise.tree import Node, Tree
@@ -73,6 +74,7 @@ class _Settings:
     stop: Stop | None
     cache: ReplyCache | None
     cache_mode: CacheMode
+    steering: Steering | None
 
 
 async def solve(
@@ -92,6 +94,7 @@ async def solve(
     about: Mapping[str, Any] | None = None,
     cache: ReplyCache | None = None,
     cache_mode: CacheMode = "on",
+    steering: Steering | None = None,
 ) -> Result:
     """Search for an answer to `problem`.
 
@@ -99,7 +102,9 @@ async def solve(
     its replies are replayed and only the missing calls are made. `parallel` bounds model calls at once and never changes the tree.
     `price` is `None` where it is unknown (the default counts dollars as 0, for local models), or a price by role for a `Routed` model.
     `on_event` is called with each event as it is recorded. `cache` keeps replies over runs (`cache_mode` "read" takes, "on" also keeps);
-    a hit is not charged. Errors of the model end the run (`failed`) or a step; errors of your own problem or generator are raised as they are.
+    a hit is not charged.
+    `steering` lets a person prune, favour, add and more while the run goes on. Errors of the model end the run (`failed`) or a step; errors of
+    your own problem or generator are raised as they are.
 
     Raises `UsageError` before the first call for settings that cannot work, `TraceError` for a trace that does not belong to this run.
     """
@@ -110,7 +115,7 @@ async def solve(
         budget=budget if budget.nodes is not None else replace(budget, nodes=method.max_nodes), seed=seed,
         trace=None if trace is None else Path(trace), resume=None if resume is None else Path(resume),
         parallel=parallel, price=price, retry=retry or RetryPolicy(), listeners=() if on_event is None else (on_event,),
-        about=about or {}, stop=stop, cache=cache, cache_mode=cache_mode,
+        about=about or {}, stop=stop, cache=cache, cache_mode=cache_mode, steering=steering,
     )  # fmt: skip
     return await _solve(problem, method, model, settings)
 
@@ -132,8 +137,8 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
         cached = retrying if settings.cache is None else Cached(retrying, settings.cache, settings.cache_mode)
         layers = Taped(cached, tape, recorder, ledger)
         worker = Worker(method, problem, layers, settings.seed, Tree(), settings.retry)
-        recorded = tape if len(tape) else getattr(model, "tape", tape)
-        run = Run(worker, ledger, recorder, settings.seed, recorded.limits, settings.parallel)
+        recorded = tape if len(tape) or tape.acts else getattr(model, "tape", tape)
+        run = Run(worker, ledger, recorder, settings.seed, recorded, settings.parallel, settings.steering)
         for notice in notices:
             run.warn(notice)
         with _interruptible(run, settings):
@@ -151,10 +156,20 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
 @contextmanager
 def _interruptible(run: Run, settings: _Settings) -> Iterator[None]:
     """The clock and the user can end the run at any time, also while the answer is written."""
-    stop, seconds = settings.stop, settings.budget.seconds
-    timer = None
-    if seconds is not None:
-        timer = asyncio.get_running_loop().call_later(seconds, run.interrupt, "budget:seconds")
+    stop, loop = settings.stop, asyncio.get_running_loop()
+    timer: asyncio.TimerHandle | None = None
+
+    def arm() -> None:
+        nonlocal timer
+        if timer is not None:
+            timer.cancel()
+        left = None if run.acts.paused else run.ledger.seconds_left
+        timer = None if left is None else loop.call_later(left, run.interrupt, "budget:seconds")
+
+    arm()
+    run.acts.rearm = arm
+    if settings.steering is not None:
+        settings.steering.attach(run.acts)
     if stop is not None:
         stop.add(run)
     try:
@@ -162,6 +177,7 @@ def _interruptible(run: Run, settings: _Settings) -> Iterator[None]:
     finally:
         if timer is not None:
             timer.cancel()
+        run.acts.end()
         if stop is not None:
             stop.remove(run)
 
@@ -169,14 +185,15 @@ def _interruptible(run: Run, settings: _Settings) -> Iterator[None]:
 async def _finish(run: Run, stop: str, settings: _Settings, model: LanguageModel) -> Result:
     """Choose the answer, let it be written where the method says so, and record the end."""
     problem, tree, method = run.problem, run.tree, run.method
-    node = method.pick(tree, problem)
+    node = run.acts.approved or method.pick(tree, problem)
     if method.answer is not None and stop not in ("cancelled", "failed", "budget:seconds"):
         root = tree.root if node is None else node
         if node is None or problem.answer(node.state) is None or getattr(method.answer, "always", False):
             written = await run.write_answer(root)
             if written is not tree.root and written.status.kind is not Kind.DEAD:
                 node = written
-            stop = "solved" if written.status.kind is Kind.SOLVED else run.interrupted or stop
+            proven = written.status.kind is Kind.SOLVED and stop != "approved"
+            stop = "solved" if proven else run.interrupted or stop
     answer = None if node is None else problem.answer(node.state)
     solved = _solved(problem, node, answer)
     for hint in hints(tree, method, node, solved):
@@ -201,6 +218,8 @@ def _unfinished(stop: str, node: Node | None) -> bool:
     """Cut short, or ended on a state that is no answer."""
     if stop.startswith("budget:") or stop in ("cancelled", "failed"):
         return True
+    if stop == "approved":
+        return False
     return node is not None and node.status.kind is Kind.OPEN
 
 

@@ -29,6 +29,7 @@ __all__ = [
     "Marked",
     "Recorder",
     "Started",
+    "Steered",
     "Stopped",
     "TapedSample",
     "Warned",
@@ -166,6 +167,30 @@ class Warned:
 
 
 @dataclass(frozen=True, slots=True)
+class Steered:
+    """A person's act: pause, go_on, prune, favour, add, approve or budget. It took effect after the commit of step `after` (0: before any),
+    and after all steps had been issued that could be.
+
+    A run that is resumed or replayed does it again in the same place. `dropped` are the numbers of the steps in flight that it ended: what
+    they had asked for is charged, nothing of them enters the tree. A trace without acts is what it was before there were any; versions that
+    know none refuse one with acts, whose tree they could not make.
+    """
+
+    act: str
+    after: int
+    node: int | None = None
+    label: str = ""
+    text: str = ""
+    """The thought that was added; else the beginning of the node's own."""
+    budget: dict[str, Any] = field(default_factory=dict)
+    """The new limits, by name."""
+    dropped: Sequence[int] = ()
+    by: str = ""
+    """Who, where that is known."""
+    event: str = "steered"
+
+
+@dataclass(frozen=True, slots=True)
 class Stopped:
     """The end of a run (until it is resumed). `node` is the one that the answer was picked from."""
 
@@ -178,7 +203,7 @@ class Stopped:
     event: str = "stopped"
 
 
-Event = Started | Call | Expanded | Judged | Marked | Warned | Stopped
+Event = Started | Call | Expanded | Judged | Marked | Warned | Steered | Stopped
 
 
 class Recorder:
@@ -241,7 +266,8 @@ def is_fresh(path: Path) -> bool:
 
 
 _KINDS: dict[str, Callable[..., Event]] = {
-    "started": Started, "call": Call, "expanded": Expanded, "judged": Judged, "marked": Marked, "warned": Warned, "stopped": Stopped,
+    "started": Started, "call": Call, "expanded": Expanded, "judged": Judged, "marked": Marked, "warned": Warned, "steered": Steered,
+    "stopped": Stopped,
 }  # fmt: skip
 
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 from branchwise.errors import TraceError
 from branchwise.problem import COMPLETE, OPEN, SOLVED, Kind, State, Status, dead
-from branchwise.trace import Event, Expanded, Judged, Judgement, Marked, Started
+from branchwise.trace import Event, Expanded, Judged, Judgement, Marked, Started, Steered
 
 __all__ = ["Counts", "Done", "Fate", "Node", "NodeId", "Tree"]
 
@@ -121,7 +121,10 @@ def child_digest(parent: int, index: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What a commit did to the tree. `born` and `merged` are in the generator's order; `failed` says why a step gave nothing."""
+    """What a commit did to the tree. `born` and `merged` are in the generator's order; `failed` says why a step gave nothing.
+
+    `role` is that of the step; `person` for a thought that a person added.
+    """
 
     node: Node | None
     born: Sequence[Node] = ()
@@ -130,6 +133,7 @@ class Done:
     final: bool = False
     failed: str = ""
     partial: str = ""
+    role: str = "generate"
 
     @property
     def solved(self) -> Node | None:
@@ -151,7 +155,7 @@ class Counts:
 
 
 class Tree:
-    """Nodes by birth number; `apply` folds one event in."""
+    """Nodes by birth number; `apply` folds one event in. `closed` are the numbers of those that a person pruned, with all below them."""
 
     def __init__(self) -> None:
         self._reset()
@@ -166,6 +170,7 @@ class Tree:
         self.failures = 0
         self.largest = 0
         self._decided = 0
+        self.closed: set[int] = set()
 
     def __len__(self) -> int:
         """Committed thoughts, the root not counted."""
@@ -202,7 +207,18 @@ class Tree:
                     node.decided = self._decided
         elif isinstance(event, Started):
             self._reset()
+        elif isinstance(event, Steered) and event.act == "prune" and event.node is not None and event.node < len(self.nodes):
+            self.closed.update(node.birth for node in self.below(self.nodes[event.node]))
         return None
+
+    @staticmethod
+    def below(node: Node) -> list[Node]:
+        """`node` and all below it, in order of birth."""
+        found, rest = [], [node]
+        while rest:
+            found.append(one := rest.pop())
+            rest.extend(one.children)
+        return sorted(found, key=lambda one: one.birth)
 
     def _expanded(self, event: Expanded) -> Done:
         parent = self.nodes[event.node]
@@ -229,7 +245,7 @@ class Tree:
         self.failures += bool(event.error)
         self.dropped.extend((event.node, text, reason) for text, reason in event.dropped)
         judged = [self._judge(judgement) for judgement in event.judgements]
-        return Done(parent, born, merged, judged, event.final, event.error, event.partial)
+        return Done(parent, born, merged, judged, event.final, event.error, event.partial, event.role)
 
     def _judge(self, judgement: Judgement) -> Node:
         node = self.nodes[judgement.node]

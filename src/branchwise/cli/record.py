@@ -10,7 +10,7 @@ from typing import Any
 from branchwise.budget import Usage
 from branchwise.errors import TraceError
 from branchwise.problem import Kind
-from branchwise.trace import Call, Expanded, Started, Stopped, Warned, read_trace
+from branchwise.trace import Call, Expanded, Started, Steered, Stopped, Warned, read_trace
 from branchwise.tree import Fate, Node, Tree
 
 __all__ = ["Record", "ranked", "why"]
@@ -32,6 +32,8 @@ class Record:
     merged: list[tuple[int, str, int]] = field(default_factory=list)
     """Parent, thought, and the node that it was merged into."""
     failures: list[tuple[int, str]] = field(default_factory=list)
+    acts: list[Steered] = field(default_factory=list)
+    """What people did to the run, in order."""
     finished: bool = False
 
     @classmethod
@@ -53,6 +55,7 @@ class Record:
                 record.merged.clear()
                 record.failures.clear()
                 record.warnings.clear()
+                record.acts.clear()
             elif isinstance(event, Call):
                 for sample in event.samples:
                     record.by_role[event.role] = record.by_role.get(event.role, Usage()) + Usage.from_json(sample.usage)
@@ -61,6 +64,8 @@ class Record:
                 record.finished = True
             elif isinstance(event, Warned):
                 record.warnings.append(event.text)
+            elif isinstance(event, Steered):
+                record.acts.append(event)
             elif isinstance(event, Expanded):
                 record.merged += [(event.node, birth.thought, birth.node) for birth in event.births if birth.merged]
             if done is not None and done.failed:
@@ -117,12 +122,20 @@ class Record:
             "merged": [{"parent": self._label(p), "thought": text, "into": self._label(to)} for p, text, to in self.merged],
             "failures": [{"node": self._label(birth), "error": error} for birth, error in self.failures],
             "usage": self.usage.to_json() | {"by_role": {r: u.to_json() for r, u in sorted(self.by_role.items())}},
+            "acts": [_act(act) for act in self.acts],
             "warnings": self.warnings,
             "notices": self.notices,
         }
 
     def _label(self, birth: int) -> str:
         return self.tree.nodes[birth].label
+
+
+def _act(act: Steered) -> dict[str, Any]:
+    return {
+        "act": act.act, "after_step": act.after, "node": act.label if act.node is not None else None, "text": act.text or None,
+        "budget": act.budget, "dropped_steps": len(act.dropped), "by": act.by or None,
+    }  # fmt: skip
 
 
 def _node(node: Node, on_path: set[int]) -> dict[str, Any]:

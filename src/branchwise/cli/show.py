@@ -76,6 +76,7 @@ def show_command(trace: Path, everything: bool, as_json: bool, html: Path | None
         return
     _head(record, out)
     _levels(record, out, everything)
+    _acts(record, out)
     if everything:
         _lost(record, out)
     _tail(record, out)
@@ -147,6 +148,19 @@ def _candidate(node: Node, on_path: bool, out: Console, everything: bool) -> Non
 
 def _samples(node: Node) -> str:
     return f" ({' '.join(map(value, node.samples))})" if len(node.samples) > 1 or None in node.samples else ""
+
+
+def _acts(record: Record, out: Console) -> None:
+    """What people did to the run."""
+    if record.acts:
+        out.print(Text(f"\nActs of a person: {len(record.acts)}", style="bold"))
+    for act in record.acts:
+        where = "" if act.node is None else f" {act.label or 'the root'}"
+        more = ", ".join(f"{name} {limit:g}" for name, limit in act.budget.items())
+        said = f": {shorten(act.text, _WIDTH)}" if act.text else f" to {more}" if more else ""
+        ended = f"   [{plural(len(act.dropped), 'step')} in flight ended]" if act.dropped else ""
+        by = f" by {act.by}" if act.by else ""
+        out.print(safe_text(f"  after step {act.after:<4} {act.act.replace('_', ' ')}{where}{by}{said}{ended}"))
 
 
 def _lost(record: Record, out: Console) -> None:

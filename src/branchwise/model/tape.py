@@ -14,7 +14,7 @@ from branchwise.budget import Usage
 from branchwise.errors import ContextOverflow, MissingCall, ModelError, RateLimited, TraceError, TransientError
 from branchwise.model.base import CallId, Outcome, Reply, Request, Sample
 from branchwise.model.parts import awaits
-from branchwise.trace import Call, Event, Started, TapedSample, read_trace
+from branchwise.trace import Call, Event, Started, Steered, TapedSample, read_trace
 
 __all__ = ["Tape", "TapeModel"]
 
@@ -32,6 +32,9 @@ class Tape:
         """Tokens of a reply that a generating step (node, occurrence) was held to: it must ask alike when it is replayed."""
         self._faults: dict[tuple[CallId, int], Call] = {}
         self.started: Started | None = None
+        self.acts: list[Steered] = []
+        """What people did to the run, in order."""
+        self._repeated = 0
 
     def __len__(self) -> int:
         return len(self._samples)
@@ -51,8 +54,11 @@ class Tape:
         for event in events:
             if isinstance(event, Call):
                 tape.add(event)
-            elif isinstance(event, Started) and tape.started is None:
-                tape.started = event
+            elif isinstance(event, Started):
+                tape.started = tape.started or event
+                tape._repeated = 0
+            elif isinstance(event, Steered):
+                tape._steered(event)
         return tape
 
     def add(self, call: Call) -> None:
@@ -70,6 +76,16 @@ class Tape:
             if old is not None:
                 sample = replace(sample, usage=old[0].usage + sample.usage)
             self._samples[(where, index)] = sample, call.model, call.system_fingerprint
+
+    def _steered(self, act: Steered) -> None:
+        """A run that was resumed repeats the acts before it takes new ones; a repeated one is the old one."""
+        place = self._repeated
+        same = (i for i in range(place, len(self.acts)) if replace(self.acts[i], dropped=()) == replace(act, dropped=()))
+        found = next(same, None)
+        if found is None:
+            self.acts.append(act)
+            found = len(self.acts) - 1
+        self._repeated = found + 1
 
     def find(self, where: CallId, index: int) -> tuple[Sample, str, str] | None:
         """The sample, the model and the system fingerprint as recorded, or `None`."""

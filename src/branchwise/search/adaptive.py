@@ -5,7 +5,7 @@ AB-MCTS-A (Inoue et al. 2025, "Wider or deeper?"), with Beta posteriors.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import exp, lgamma, log
 
@@ -121,6 +121,7 @@ class AdaptiveFrontier:
         self._search, self._tree, self._rng = search, tree, rng
         self._arms = [_Arms(True)]
         self._issued = self._done = 0
+        self._favoured: list[Node] = []
         self.ended = ""
 
     @property
@@ -134,6 +135,8 @@ class AdaptiveFrontier:
         if self._issued >= self._search.rollouts:
             self.ended = self.ended or "budget:rollouts"
             return None
+        if self._favoured:
+            return self._issue(self._favoured.pop())
         root = self._arms[0]
         if not root.wide and not root.open:
             self.ended = "exhausted"
@@ -141,6 +144,9 @@ class AdaptiveFrontier:
         node = self._tree.root
         while not self._goes_wider(node):
             node = self._child(node)
+        return self._issue(node)
+
+    def _issue(self, node: Node) -> Step:
         self._issued += 1
         self._lose(node, 1.0)
         return Expand(node, k=1, judge=True)
@@ -181,10 +187,11 @@ class AdaptiveFrontier:
         """Take the virtual loss back, and send the new value up the path."""
         node = done.node
         assert node is not None
-        self._done += 1
-        self._lose(node, -1.0)
         arms = self._arms[node.birth]
-        arms.empty = 0 if done.born else arms.empty + 1
+        if done.role != "person":
+            self._done += 1
+            self._lose(node, -1.0)
+            arms.empty = 0 if done.born else arms.empty + 1
         for child in done.born:
             open_ = child.status.kind is Kind.COMPLETE or expandable(child)
             self._arms.append(_Arms(open_ and child.depth < self._search.depth))
@@ -227,3 +234,43 @@ class AdaptiveFrontier:
                 break
             node = node.parent
             self._arms[node.birth].open -= 1
+
+    def prune(self, node: Node, gone: Set[int], dropped: Sequence[Step]) -> Sequence[Mark]:
+        """Nothing goes there any more, and what came from below them counts no more above them."""
+        self._favoured = [one for one in self._favoured if one.birth not in gone]
+        for step in dropped:
+            if isinstance(step, Expand) and not step.given:
+                self._issued -= 1
+                self._lose(step.node, -1.0)
+        arms = self._arms[node.birth]
+        was_open = arms.wide or arms.open > 0
+        for birth in gone:
+            self._arms[birth].wide, self._arms[birth].open = False, 0
+        if was_open:
+            self._close(node)
+        value = node.value
+        won, lost = arms.itself.won - (value or 0.0), arms.itself.lost - (0.0 if value is None else 1.0 - value)
+        above = node.parent
+        while above is not None:
+            self._arms[above.birth].deeper.add(-won, -lost)
+            if above.parent is not None:
+                self._arms[above.birth].itself.add(-won, -lost)
+            above = above.parent
+        if self.ended == "budget:rollouts" and self._issued < self._search.rollouts:
+            self.ended = ""
+        return ()
+
+    def favour(self, node: Node, joint: bool) -> Sequence[Mark]:
+        """The next new child is one of its, whatever is drawn."""
+        if self._issued >= self._search.rollouts:
+            raise UsageError(f"all {self._search.rollouts} rollouts are done, or on their way")
+        if node.depth >= self._search.depth:
+            raise UsageError(f"this thought is as deep as the search goes ({self._search.depth})")
+        self._favoured.append(node)
+        return ()
+
+    def add(self, node: Node, joint: bool) -> Expand:
+        """One more child; it takes no rollout."""
+        if node.depth >= self._search.depth:
+            raise UsageError(f"this thought is as deep as the search goes ({self._search.depth})")
+        return Expand(node, k=1, judge=True, given=True)

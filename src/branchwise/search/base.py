@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +10,7 @@ from branchwise.problem import Kind
 from branchwise.trace import Mark
 from branchwise.tree import Done, Fate, Node, Tree
 
-__all__ = ["Chance", "Expand", "Frontier", "Judge", "Level", "Search", "Step", "kept", "pruned", "rank"]
+__all__ = ["Chance", "Expand", "Frontier", "Judge", "Level", "Search", "Steerable", "Step", "kept", "pruned", "rank"]
 
 DEEPEST = 10_000
 """The most thoughts on a path that a search by levels may be set to: its plan has an entry a level."""
@@ -30,11 +30,15 @@ class Chance(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Expand:
-    """Ask for up to `k` children of `node` (`None`: as many as the generator gives by default); `judge` values them in the same step."""
+    """Ask for up to `k` children of `node` (`None`: as many as the generator gives by default); `judge` values them in the same step.
+
+    `given`: the one child is a person's thought.
+    """
 
     node: Node
     k: int | None = None
     judge: bool = False
+    given: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +83,27 @@ class Frontier(Protocol):
 
     def tell(self, done: Done) -> Sequence[Mark]:
         """What was committed, failed and empty steps too. Returns its decisions on nodes. O(log n) or O(depth), never a scan."""
+        ...
+
+
+class Steerable(Frontier, Protocol):
+    """A frontier that a person can steer. What it cannot do it refuses with a `UsageError`, before anything has changed.
+
+    Optional: `single: bool`, that there is one place to go on from, where a person's thought takes the place of the step in flight;
+    `sized(nodes)`, that the node budget is another.
+    """
+
+    def prune(self, node: Node, gone: Set[int], dropped: Sequence[Step]) -> Sequence[Mark]:
+        """`node` and all below it, whose numbers are `gone`, are given up: nothing more is asked for any of them. `dropped` are the steps on
+        them that were asked for; they will not be told. A `Judge` of others too has to be asked for again without those that are gone."""
+        ...
+
+    def favour(self, node: Node, joint: bool) -> Sequence[Mark]:
+        """The next `Expand` that is asked for is that of `node`. `joint`: values come from comparisons."""
+        ...
+
+    def add(self, node: Node, joint: bool) -> Expand:
+        """The step, as though it had been asked for, that will bring a person's thought below `node`."""
         ...
 
 

@@ -6,7 +6,7 @@ Yao et al. 2023, Algorithm 1 (ToT-BFS).
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import isnan
 from typing import Literal
@@ -80,7 +80,7 @@ class Beam:
 
 
 class BeamFrontier:
-    """Phases of one level: its expansions are out; then its judgements are out; then it is cut."""
+    """Phases of one level: its expansions are out; then its judgements are out; then it is cut. `_level` are the states that it came from."""
 
     def __init__(self, search: Beam, tree: Tree, rng: Chance) -> None:
         self._search, self._rng = search, rng
@@ -89,6 +89,8 @@ class BeamFrontier:
         self._depth = 0
         self._children: list[Node] = []
         self._judging = False
+        self._level: set[int] = {0}
+        self._favoured: list[int] = []
         self.ended = ""
 
     def ask(self) -> Step | None:
@@ -97,13 +99,19 @@ class BeamFrontier:
 
     def tell(self, done: Done) -> Sequence[Mark]:
         """Count this level's steps in; when the last is in, judge or cut the level."""
-        if self._judging:
+        if done.node is None:
             self._out -= len(done.judged) or 1
         else:
             self._out -= 1
-            self._children.extend(node for node in done.born if node.status.kind in (Kind.OPEN, Kind.COMPLETE))
-        if self._out > 0:
-            return ()
+            born = [node for node in done.born if node.status.kind in (Kind.OPEN, Kind.COMPLETE)]
+            self._children.extend(born)
+            if self._judging and born:  # a person's thought, or one below a favoured state
+                self._out += len(born)
+                self._steps.append(Judge(tuple(born)))
+        return () if self._out > 0 else self._on()
+
+    def _on(self) -> Sequence[Mark]:
+        """This level's steps are all in: judge it, or cut it."""
         if not self._judging and self._children:
             self._judging = True
             self._out = len(self._children)
@@ -113,10 +121,13 @@ class BeamFrontier:
 
     def _cut(self) -> list[Mark]:
         search, self._judging, self._depth = self._search, False, self._depth + 1
-        low = [n for n in self._children if n.value is not None and n.value < search.prune_below]
-        rest = sorted((n for n in self._children if n.value is None or n.value >= search.prune_below), key=rank)
-        chosen = rest[: search.breadth] if search.select == "greedy" else self._sample(rest)
-        ids = {node.birth for node in chosen}
+        first = sorted((n for n in self._children if n.birth in self._favoured), key=lambda n: -self._favoured.index(n.birth))
+        others = [n for n in self._children if n.birth not in self._favoured] if first else self._children
+        low = [n for n in others if n.value is not None and n.value < search.prune_below]
+        rest = sorted((n for n in others if n.value is None or n.value >= search.prune_below), key=rank)
+        places = max(0, search.breadth - len(first))
+        chosen = first + (rest[:places] if search.select == "greedy" else self._sample(rest, places))
+        ids = self._level = {node.birth for node in chosen}
         marks = [kept(node) for node in chosen]
         marks += [pruned(n, f"value {n.value:.3g} is below {search.prune_below:g}") for n in low]
         marks += [pruned(n, f"not among the best {search.breadth}") for n in rest if n.birth not in ids]
@@ -131,11 +142,62 @@ class BeamFrontier:
             self._out = len(states)
         return marks
 
-    def _sample(self, nodes: list[Node]) -> list[Node]:
-        """`breadth` of `nodes`, drawn one after the other in proportion to value; unknown counts as 0, and all zero is uniform."""
+    def prune(self, node: Node, gone: Set[int], dropped: Sequence[Step]) -> Sequence[Mark]:
+        """They are candidates no more; what was asked together with others is asked again without them."""
+        self._children = [child for child in self._children if child.birth not in gone]
+        waiting, self._steps = self._steps, deque()
+        for step in (*dropped, *waiting):
+            if isinstance(step, Expand):
+                if step.node.birth in gone:
+                    self._out -= 1
+                else:
+                    self._steps.append(step)
+                continue
+            rest = tuple(one for one in step.nodes if one.birth not in gone)
+            self._out -= len(step.nodes) - len(rest)
+            if rest:
+                self._steps.append(Judge(rest))
+        return () if self._out > 0 or self.ended else self._on()
+
+    def favour(self, node: Node, joint: bool) -> Sequence[Mark]:
+        """A state of this level is expanded at once, a candidate is kept and expanded first."""
+        if self.ended or node.depth >= self._search.depth or not expandable(node):
+            raise UsageError("the beam expands nothing below this thought" if not self.ended else "the beam has ended")
+        if node in self._children:
+            self._favoured.append(node.birth)
+            return ()
+        if node.depth != self._depth:
+            raise UsageError(f"a beam goes level by level: now it makes thoughts {self._depth + 1} steps from the problem")
+        waits = [step for step in self._steps if isinstance(step, Expand) and step.node is node]
+        if waits:
+            self._steps.remove(waits[0])
+        elif node.birth in self._level:
+            raise UsageError("this thought has been expanded, or is being expanded")
+        else:
+            self._refuse_late(joint)
+            self._out += 1
+            self._level.add(node.birth)
+        self._steps.appendleft(Expand(node))
+        return ()
+
+    def add(self, node: Node, joint: bool) -> Expand:
+        """One more candidate of this level."""
+        if self.ended or node.birth not in self._level:
+            now = "the beam has ended" if self.ended else f"now it makes thoughts {self._depth + 1} steps from the problem"
+            raise UsageError(f"a beam takes a thought below the states of its present level only: {now}")
+        self._refuse_late(joint)
+        self._out += 1
+        return Expand(node, k=1, given=True)
+
+    def _refuse_late(self, joint: bool) -> None:
+        if joint and self._judging:
+            raise UsageError("the thoughts of this level are being compared already; wait for the next level")
+
+    def _sample(self, nodes: list[Node], places: int) -> list[Node]:
+        """`places` of `nodes`, drawn one after the other in proportion to value; unknown counts as 0, and all zero is uniform."""
         rest = list(nodes)
         chosen: list[Node] = []
-        while rest and len(chosen) < self._search.breadth:
+        while rest and len(chosen) < places:
             weights = [node.value or 0.0 for node in rest]
             total = sum(weights)
             if total <= 0:

@@ -7,15 +7,15 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence, Set
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from branchwise.errors import UsageError
 from branchwise.problem import Kind
 from branchwise.search.base import DEEPEST, Chance, Expand, Level, Step, expandable, kept, pruned
 from branchwise.trace import Mark
-from branchwise.tree import Done, Node, Tree
+from branchwise.tree import Done, Fate, Node, Tree
 
 __all__ = ["AStar", "BestFirst", "BestFirstFrontier"]
 
@@ -159,21 +159,27 @@ class BestFirstFrontier:
         self._aside: frozenset[int] = frozenset()
         self._back = _BACK if search.backtrack and search.max_nodes is not None else 0
         self._out = 0
+        self._favoured: list[Node] = []
         self.ended = ""
 
     def ask(self) -> Step | None:
         """Expand the best open node; off the best path, when going back."""
+        if self._favoured:
+            node = self._favoured.pop()
+            self._open.discard(node.birth)
+            self._out += 1
+            return Expand(node, judge=True)
         if self._back and not self._aside and self._is_late():
             if self._out:
                 return None
             self._aside = self._weak_path()
-        node = self._pop()
-        if node is None:
+        found = self._pop()
+        if found is None:
             if not self._out:
                 self.ended = "exhausted"
             return None
         self._out += 1
-        return Expand(node, judge=True)
+        return Expand(found, judge=True)
 
     def _pop(self) -> Node | None:
         aside = self._aside
@@ -206,7 +212,8 @@ class BestFirstFrontier:
 
     def _weak_path(self) -> frozenset[int]:
         """The best path, when its confidence is low: a complete answer's before any other."""
-        while self._ends and self._ends[0][0] and self._ends[0][2] in self._inner:
+        closed = self._tree.closed
+        while self._ends and (self._ends[0][2] in closed or (self._ends[0][0] and self._ends[0][2] in self._inner)):
             heapq.heappop(self._ends)
         if not self._ends or -self._ends[0][1] >= _LOW:
             return frozenset()
@@ -254,3 +261,38 @@ class BestFirstFrontier:
             self._g[survivor.birth] = cost
             if survivor.birth in self._open:
                 heapq.heappush(self._heap, (priority, survivor.birth, survivor))
+
+    def prune(self, node: Node, gone: Set[int], dropped: Sequence[Step]) -> Sequence[Mark]:
+        """They are open no more."""
+        self._open -= gone
+        self._favoured = [one for one in self._favoured if one.birth not in gone]
+        self._out -= len(dropped)
+        return ()
+
+    def favour(self, node: Node, joint: bool) -> Sequence[Mark]:
+        """The next that is expanded; one that was pruned for its value is taken up again."""
+        if node.depth >= self._search.depth:
+            raise UsageError(f"this thought is as deep as the search goes ({self._search.depth})")
+        if node.birth not in self._open:
+            if node.fate is not Fate.PRUNED:
+                raise UsageError("this thought has been expanded, or is being expanded")
+            self._take_up(node)
+            self._open.add(node.birth)
+        self._favoured = [*(one for one in self._favoured if one is not node), node]
+        return ()
+
+    def add(self, node: Node, joint: bool) -> Expand:
+        """It is entered as all others are."""
+        if node.depth >= self._search.depth:
+            raise UsageError(f"this thought is as deep as the search goes ({self._search.depth})")
+        self._take_up(node)
+        self._out += 1
+        return Expand(node, k=1, judge=True, given=True)
+
+    def sized(self, nodes: int) -> None:
+        """The node budget is another."""
+        self._search = replace(self._search, max_nodes=nodes)
+
+    def _take_up(self, node: Node) -> None:
+        if self._back and node.birth not in self._paths:
+            self._end_path(node)

@@ -5,14 +5,14 @@ Iterative refinement (Yao et al. 2023, section 3.1: "self-refinement is a tree o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 
 from branchwise.errors import UsageError
 from branchwise.problem import Kind
 from branchwise.search.base import DEEPEST, Chance, Expand, Level, Step, kept
 from branchwise.trace import Mark
-from branchwise.tree import Done, Tree
+from branchwise.tree import Done, Node, Tree
 
 __all__ = ["Chain", "ChainFrontier"]
 
@@ -65,7 +65,10 @@ class ChainFrontier:
     def __init__(self, search: Chain, tree: Tree) -> None:
         self._search = search
         self._next: Step | None = Expand(tree.root, k=1, judge=True)
+        self._end = tree.root
         self.ended = ""
+
+    single = True
 
     def ask(self) -> Step | None:
         """Expand the end of the chain."""
@@ -76,8 +79,12 @@ class ChainFrontier:
         """Go on from the new end, if it can be gone on from."""
         node = next((n for n in done.born if n.status.kind in (Kind.OPEN, Kind.COMPLETE)), None)
         if node is None:
-            self.ended = "exhausted"
+            if done.role == "person":  # it was no way on: the model's turn again
+                self._next = Expand(self._end, k=1, judge=True)
+            else:
+                self.ended = "exhausted"
             return ()
+        self._end = node
         if node.depth >= self._search.depth:
             self.ended = "max_depth"
         elif done.final:
@@ -85,3 +92,22 @@ class ChainFrontier:
         else:
             self._next = Expand(node, k=1, judge=True)
         return (kept(node),)
+
+    def prune(self, node: Node, gone: Set[int], dropped: Sequence[Step]) -> Sequence[Mark]:
+        """A chain never goes back: without its end it has ended."""
+        if self._end.birth in gone:
+            self._next, self.ended = None, "exhausted"
+        return ()
+
+    def favour(self, node: Node, joint: bool) -> Sequence[Mark]:
+        """Only its end is ever expanded."""
+        if self._next is None or node is not self._end:
+            raise UsageError("a chain goes on from its last thought only, and that is being expanded")
+        return ()
+
+    def add(self, node: Node, joint: bool) -> Expand:
+        """The next thought of the chain, in place of the model's."""
+        if node is not self._end or self.ended:
+            raise UsageError("a chain takes a thought below its last one only")
+        self._next = None
+        return Expand(node, k=1, judge=True, given=True)

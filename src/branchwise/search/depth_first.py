@@ -5,7 +5,7 @@ Yao et al. 2023, Algorithm 2 (ToT-DFS).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import isnan
 
@@ -13,7 +13,7 @@ from branchwise.errors import UsageError
 from branchwise.problem import Kind
 from branchwise.search.base import DEEPEST, Chance, Expand, Judge, Level, Step, expandable, kept, pruned
 from branchwise.trace import Mark
-from branchwise.tree import Done, Node, Tree
+from branchwise.tree import Done, Fate, Node, Tree
 
 __all__ = ["DepthFirst", "DepthFirstFrontier"]
 
@@ -93,37 +93,53 @@ def _preorder(k: int, depth: int, limit: int) -> tuple[int, int]:
 
 
 class DepthFirstFrontier:
-    """A stack of children whose turn has not come."""
+    """A stack of children whose turn has not come, and of expansions that a favoured node came before."""
 
     def __init__(self, search: DepthFirst, tree: Tree) -> None:
         self._search = search
-        self._stack: list[Node] = []
+        self._stack: list[Node | Expand] = []
         self._next: Step | None = Expand(tree.root)
         self._current: Node | None = None
         self._visited = 0
-        self._cut = False
+        self._cut = self._flying = False
+        self._favoured: list[Node] = []
+        self._forced: set[int] = set()
         self.ended = ""
 
     def ask(self) -> Step | None:
         """Value the child whose turn it is, or expand the one that was just kept."""
         step, self._next = self._next, None
+        self._flying = self._flying or step is not None
         return step
 
     def tell(self, done: Done) -> Sequence[Mark]:
         """Push the children of an expansion; prune or go down after a value."""
         marks: list[Mark] = []
+        if done.role != "person":
+            self._flying = False
         if done.node is not None:
             children = [node for node in done.born if node.status.kind in (Kind.OPEN, Kind.COMPLETE)]
             children.sort(key=lambda node: (-(node.confidence or 0.0), node.birth))
             self._stack.extend(reversed(children))
         else:
             marks.extend(self._decide(node) for node in done.judged if node is self._current)
-        if self._next is None:
-            self._visit()
+        self._on()
         return marks
+
+    def _on(self) -> None:
+        """Nothing is out: see what comes next."""
+        if self._flying:
+            return
+        if self._favoured:
+            self._turn_to(self._favoured.pop())
+        elif self._next is None:
+            self._visit()
 
     def _decide(self, node: Node) -> Mark:
         value, limit = node.value, self._search.prune_at
+        if node.birth in self._forced:
+            self._next = Expand(node)
+            return kept(node, "favoured by a person")
         if value is not None and value <= limit:
             return pruned(node, f"value {value:.3g} is not above {limit:g}")
         if expandable(node) and node.depth < self._search.depth:
@@ -139,6 +155,70 @@ class DepthFirstFrontier:
         elif self._visited >= self._search.max_steps:
             self.ended = "budget:steps"
         else:
+            top = self._stack.pop()
+            if isinstance(top, Expand):
+                self._next = top
+                return
             self._visited += 1
-            self._current = self._stack.pop()
-            self._next = Judge((self._current,))
+            self._current = top
+            self._next = Judge((top,))
+
+    def _turn_to(self, node: Node) -> None:
+        """Go to `node` now; what would have come next comes after its subtree."""
+        if isinstance(self._next, Expand):
+            self._stack.append(self._next)
+        elif self._next is not None and self._current is not None:
+            self._stack.append(self._current)
+            self._visited -= 1
+        self._next = None
+        if node.fate is Fate.PRUNED:
+            self._next = Expand(node)
+        else:
+            self._stack.append(node)
+            self._visit()
+
+    def prune(self, node: Node, gone: Set[int], dropped: Sequence[Step]) -> Sequence[Mark]:
+        """Their turn never comes; when it was theirs, it is the next one's."""
+        self._stack = [one for one in self._stack if (one.node if isinstance(one, Expand) else one).birth not in gone]
+        self._favoured = [one for one in self._favoured if one.birth not in gone]
+        current = self._current
+        lost = [step for step in dropped if not (isinstance(step, Expand) and step.given)]
+        if lost:
+            self._flying = False
+            if isinstance(lost[0], Judge) and current is not None and current.birth not in gone:
+                self._next = Judge((current,))
+        touched = self._next.node if isinstance(self._next, Expand) else current
+        if self._next is not None and touched is not None and touched.birth in gone:
+            self._next = None
+            lost.append(Expand(touched))
+        if lost:
+            self._on()
+        return ()
+
+    def favour(self, node: Node, joint: bool) -> Sequence[Mark]:
+        """Its turn comes next, and it is expanded whatever its value."""
+        if node.depth >= self._search.depth:
+            raise UsageError(f"this thought is as deep as the search goes ({self._search.depth})")
+        if node is self._current and node.fate is Fate.UNDECIDED:
+            self._forced.add(node.birth)
+            return ()
+        if isinstance(self._next, Expand) and self._next.node is node:
+            return ()
+        if node.fate is not Fate.PRUNED:
+            if node not in self._stack:
+                raise UsageError("this thought has been expanded, or is being expanded")
+            if self._visited >= self._search.max_steps:
+                raise UsageError(f"the {self._search.max_steps} states that the search may visit are visited")
+            self._stack.remove(node)
+            self._forced.add(node.birth)
+        self._favoured.append(node)
+        self.ended = ""
+        self._on()
+        return ()
+
+    def add(self, node: Node, joint: bool) -> Expand:
+        """It is visited as the next child."""
+        if node.depth >= self._search.depth:
+            raise UsageError(f"this thought is as deep as the search goes ({self._search.depth})")
+        self.ended = ""
+        return Expand(node, k=1, given=True)

@@ -24,11 +24,17 @@ _FINISHED = {Kind.SOLVED: 0, Kind.COMPLETE: 1, Kind.OPEN: 2}
 
 
 def _alive(tree: Tree) -> list[Node]:
-    return [node for node in tree if node.status.kind is not Kind.DEAD]
+    """What can answer: no dead end, and nothing that a person pruned."""
+    return [node for node in _open(tree) if node.status.kind is not Kind.DEAD]
+
+
+def _open(tree: Tree) -> list[Node]:
+    closed = tree.closed
+    return [node for node in tree if node.birth not in closed] if closed else list(tree)
 
 
 def _proven(tree: Tree) -> Node | None:
-    return next((node for node in tree if node.status.kind is Kind.SOLVED), None)
+    return next((node for node in _open(tree) if node.status.kind is Kind.SOLVED), None)
 
 
 def _answer(problem: Problem, node: Node) -> str | None:
@@ -93,7 +99,7 @@ def deepest(tree: Tree, problem: Problem) -> Node | None:
 def complete_or_deepest(tree: Tree, problem: Problem) -> Node | None:
     """The first complete answer that was kept, else `deepest`: for problems where nothing can be added to a complete state, so that it is
     as deep as its path can get."""
-    done = [node for node in tree if node.status.kind is Kind.COMPLETE and node.fate is Fate.KEPT]
+    done = [node for node in _open(tree) if node.status.kind is Kind.COMPLETE and node.fate is Fate.KEPT]
     return _proven(tree) or min(done, key=lambda node: node.decided, default=None) or deepest(tree, problem)
 
 
@@ -106,7 +112,7 @@ def best_path(tree: Tree, problem: Problem) -> Node | None:
         return proven
     sums: dict[int, tuple[float, int]] = {0: (0.0, 0)}
     best, top = None, None
-    for node in tree:
+    for node in _open(tree):
         total, count = sums[node.parent.birth if node.parent else 0]
         value = node.value
         sums[node.birth] = total, count = (total, count) if value is None else (total + value, count + 1)
@@ -138,7 +144,7 @@ def refined_values(tree: Tree) -> list[float]:
     for node in reversed(tree.nodes):
         own = quality(node)
         refined[node.birth] = own if best[node.birth] < 0 else 0.5 * (own + best[node.birth])
-        if node.parent is not None:
+        if node.parent is not None and node.birth not in tree.closed:
             best[node.parent.birth] = max(best[node.parent.birth], refined[node.birth])
     return refined
 

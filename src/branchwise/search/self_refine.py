@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import heapq
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import log, sqrt
 from typing import Literal
@@ -169,13 +169,13 @@ class SelfRefineFrontier:
         return nodes[-1]
 
     def _is_candidate(self, node: Node) -> bool:
-        if node.depth >= self._search.depth or node.status.kind in (Kind.DEAD, Kind.SOLVED):
+        if node.depth >= self._search.depth or node.status.kind in (Kind.DEAD, Kind.SOLVED) or node.birth in self._tree.closed:
             return False
         return self._slots[node.birth] < self._search.child_limit or not self._better_child(node)
 
     def _better_child(self, node: Node) -> bool:
-        own = quality(node)
-        return any(quality(child) > own for child in node.children)
+        own, closed = quality(node), self._tree.closed
+        return any(quality(child) > own for child in node.children if child.birth not in closed)
 
     def _current(self, node: Node) -> float:
         """UCT(a); a root's N(father) is the total of visits, so it is worked out anew."""
@@ -218,7 +218,9 @@ class SelfRefineFrontier:
             return ()
         for node in done.born:
             self._enter(node)
-        if done.node.parent is None:
+        if done.role == "person":
+            self._seen.update(born.thought for born in done.born)
+        elif done.node.parent is None:
             self._begun = True
             self._top = self._best
             self._seen.update(born.thought for born in done.born)
@@ -256,9 +258,7 @@ class SelfRefineFrontier:
             if new >= above:
                 self._best_child[parent.birth] = new
             elif old >= above:
-                self._best_child[parent.birth] = max(
-                    self._value[child.birth] for child in parent.children if child.birth < len(self._value)
-                )
+                self._best_child[parent.birth] = self._best_below(parent)
             if self._best_child[parent.birth] == above and current is not node:
                 break
             current = parent
@@ -276,3 +276,48 @@ class SelfRefineFrontier:
             self.ended, self._why = "exhausted", f"the model is {confidence:.0%} confident of its answer"
         elif search.patience and self._stale >= search.patience:
             self.ended, self._why = "exhausted", f"no better or new answer for {search.patience} rollouts"
+
+    def _best_below(self, node: Node) -> float:
+        """The highest Q' of its children; -1 where it has none."""
+        closed, known = self._tree.closed, len(self._value)
+        return max((self._value[child.birth] for child in node.children if child.birth < known and child.birth not in closed), default=-1.0)
+
+    def prune(self, node: Node, gone: Set[int], dropped: Sequence[Step]) -> Sequence[Mark]:
+        """They are refined no more, and their Q' counts no more above them; a rollout on one of them is not counted."""
+        waiting, self._steps = self._steps, deque()
+        for step in (*dropped, *waiting):
+            nodes = (step.node,) if isinstance(step, Expand) else step.nodes
+            if not any(one.birth in gone for one in nodes):
+                self._steps.append(step)
+            elif isinstance(step, Expand) and not step.given:
+                self._issued -= 1
+        if node.parent is not None:
+            self._best_child[node.parent.birth] = self._best_below(node.parent)
+            self._back_up(node.parent)
+        alive = (self._value[one.birth] for one in self._tree if one.birth < len(self._value) and one.birth not in self._tree.closed)
+        self._best = self._top = max(alive, default=-1.0)
+        if self.ended == "budget:rollouts":
+            self.ended = ""
+        return ()
+
+    def favour(self, node: Node, joint: bool) -> Sequence[Mark]:
+        """The next rollout refines it, whatever its UCT and its children."""
+        if self.ended or not self._begun:
+            raise UsageError("the search is ending" if self.ended else "the first answers are on their way")
+        if self._issued >= self._search.rollouts:
+            raise UsageError(f"all {self._search.rollouts} rollouts are done, or on their way")
+        if node.parent is None or node.depth >= self._search.depth:
+            raise UsageError("this is no answer that could be refined" if node.parent is None else "this answer is not refined any further")
+        self._issued += 1
+        self._slots[node.birth] += 1
+        self._visit(node)
+        self._steps.extendleft((Expand(node, k=1, judge=True), Judge((node,))))
+        return ()
+
+    def add(self, node: Node, joint: bool) -> Expand:
+        """One more answer; it takes no rollout, and no child slot of its father."""
+        if self.ended:
+            raise UsageError("the search is ending")
+        if node.depth >= self._search.depth:
+            raise UsageError("this answer is not refined any further")
+        return Expand(node, k=1, judge=True, given=True)

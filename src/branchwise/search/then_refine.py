@@ -5,7 +5,7 @@ Yao et al. 2023, section 4.2: "iterative refinement is more effective on this ta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from branchwise.errors import UsageError
@@ -65,6 +65,7 @@ class ThenRefineFrontier:
         self._search, self._tree = search, tree
         self._first: BeamFrontier = search.first.start(tree, rng)
         self._next: Step | None = None
+        self._end: Node | None = None
         self._rounds = 0
         self._refining = False
         self.ended = ""
@@ -80,13 +81,16 @@ class ThenRefineFrontier:
         """Pass on to the beam; when it has ended, go on from its best answer."""
         if self._refining:
             return self._rewritten(done)
-        marks = self._first.tell(done)
+        return self._then(self._first.tell(done))
+
+    def _then(self, marks: Sequence[Mark]) -> Sequence[Mark]:
+        """When the beam has ended, go on from its best answer."""
         if self._first.ended:
             self._refining = True
             kept_now = {mark.node for mark in marks if mark.fate == Fate.KEPT}
             answers = [
                 node for node in self._tree
-                if node.status.kind is Kind.COMPLETE and (node.birth in kept_now or node.fate is Fate.KEPT)
+                if node.status.kind is Kind.COMPLETE and node.birth not in self._tree.closed and (node.birth in kept_now or node.fate is Fate.KEPT)
             ]  # fmt: skip
             self._go_on(min(answers, key=rank, default=None))
         return marks
@@ -95,11 +99,15 @@ class ThenRefineFrontier:
         if node is None:
             self.ended = self._first.ended
         else:
-            self._next = Expand(node, k=1)
+            self._next, self._end = Expand(node, k=1), node
 
     def _rewritten(self, done: Done) -> Sequence[Mark]:
-        self._rounds += 1
+        given = done.role == "person"
+        self._rounds += not given
         node = next((n for n in done.born if n.status.kind in (Kind.OPEN, Kind.COMPLETE)), None)
+        if node is None and given:  # it was no way on: the model's turn again
+            node = self._end
+        self._end = node or self._end
         if node is None or done.final:
             self.ended = "exhausted"
         elif self._rounds >= self._search.rounds:
@@ -107,3 +115,33 @@ class ThenRefineFrontier:
         else:
             self._next = Expand(node, k=1)
         return () if node is None else (kept(node),)
+
+    @property
+    def single(self) -> bool:
+        """The rounds go on from one place."""
+        return self._refining
+
+    def prune(self, node: Node, gone: Set[int], dropped: Sequence[Step]) -> Sequence[Mark]:
+        """As the beam; then as a chain, which never goes back."""
+        if not self._refining:
+            return self._then(self._first.prune(node, gone, dropped))
+        if self._end is not None and self._end.birth in gone:
+            self._next, self.ended = None, "exhausted"
+        return ()
+
+    def favour(self, node: Node, joint: bool) -> Sequence[Mark]:
+        """As the beam; then only the last answer is rewritten."""
+        if not self._refining:
+            return self._first.favour(node, joint)
+        if self._next is None or node is not self._end:
+            raise UsageError("only the last answer is rewritten now, and that is being done")
+        return ()
+
+    def add(self, node: Node, joint: bool) -> Expand:
+        """As the beam; then the next rewrite, in place of the model's."""
+        if not self._refining:
+            return self._first.add(node, joint)
+        if node is not self._end or self.ended:
+            raise UsageError("only the last answer is rewritten now: a thought can be added below that one")
+        self._next = None
+        return Expand(node, k=1, given=True)

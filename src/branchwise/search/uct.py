@@ -5,7 +5,7 @@ Kocsis and Szepesvari 2006 (UCT); Silver et al. 2017 (PUCT). A rollout: select f
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import dataclass
 from math import log, sqrt
 from typing import Literal
@@ -78,6 +78,9 @@ class MctsFrontier:
         self._visits = [0]
         self._sum: list[float] = [0.0]
         self._left: list[int] = [-1]
+        self._grafts: dict[int, int] = {}
+        """Of a leaf that was not expanded when a person added a thought below it: its unfinished children, until it has been."""
+        self._favoured: list[Node] = []
         self._mean = search.backup == "mean"
         self._done = self._issued = 0
         self.ended = ""
@@ -93,7 +96,7 @@ class MctsFrontier:
         if self._issued >= self._search.rollouts:
             self.ended = self.ended or "budget:rollouts"
             return None
-        node = self._select()
+        node = self._favoured.pop() if self._favoured else self._select()
         if node is None:
             if self._issued == self._done:
                 self.ended = "exhausted"
@@ -156,17 +159,20 @@ class MctsFrontier:
 
         return max(zip(children, raw, strict=True), key=score)[0]
 
-    def _visit(self, node: Node | None) -> None:
+    def _visit(self, node: Node | None, times: int = 1) -> None:
         """Count a rollout on its way as a visit of value 0 all the way up: virtual loss."""
         visits = self._visits
         while node is not None:
-            visits[node.birth] += 1
+            visits[node.birth] += times
             node = node.parent
 
     def _block(self, node: Node) -> None:
         """`node` cannot be selected now; so neither can an ancestor that has no other child."""
         while node.parent is not None:
             parent = node.parent
+            if parent.birth in self._grafts:
+                self._grafts[parent.birth] -= 1
+                break
             self._left[parent.birth] -= 1
             if self._left[parent.birth] > 0:
                 break
@@ -175,6 +181,9 @@ class MctsFrontier:
     def _unblock(self, node: Node) -> None:
         while node.parent is not None:
             parent = node.parent
+            if parent.birth in self._grafts:
+                self._grafts[parent.birth] += 1
+                break
             self._left[parent.birth] += 1
             if self._left[parent.birth] > 1:
                 break
@@ -184,7 +193,8 @@ class MctsFrontier:
         """Add the children, reopen the path to them, and back up what they are worth."""
         leaf = done.node
         assert leaf is not None
-        self._done += 1
+        given = done.role == "person"
+        self._done += not given
         opened = 0
         for node in done.born:
             can = expandable(node) and node.depth < self._search.depth
@@ -192,9 +202,13 @@ class MctsFrontier:
             self._sum.append(0.0)
             self._left.append(-1 if can else 0)
             opened += can
-        if opened:
-            self._left[leaf.birth] = opened
-            self._unblock(leaf)
+        if given:
+            self._graft(leaf, opened)
+        else:
+            opened += self._grafts.pop(leaf.birth, 0)
+            if opened:
+                self._left[leaf.birth] = opened
+                self._unblock(leaf)
         values = [node.value for node in (*done.born, *(survivor for survivor, _ in done.merged)) if node.value is not None]
         if not values and leaf.value is not None:
             values = [leaf.value]
@@ -215,3 +229,58 @@ class MctsFrontier:
         while node is not None and totals[node.birth] < best:
             totals[node.birth] = best
             node = node.parent
+
+    def _graft(self, leaf: Node, opened: int) -> None:
+        """`leaf` has `opened` more unfinished children, of a person's."""
+        before = self._left[leaf.birth]
+        if leaf.birth in self._grafts:
+            self._grafts[leaf.birth] += opened
+        elif opened:
+            self._left[leaf.birth] += opened
+            if not before:
+                self._unblock(leaf)
+
+    def prune(self, node: Node, gone: Set[int], dropped: Sequence[Step]) -> Sequence[Mark]:
+        """They are never selected again, and what came from them counts no more above them."""
+        self._favoured = [one for one in self._favoured if one.birth not in gone]
+        for step in dropped:
+            if isinstance(step, Expand):
+                self._issued -= not step.given
+                self._visit(step.node, -1)
+        unfinished = self._left[node.birth] != 0
+        for birth in gone:
+            self._left[birth] = 0
+        if unfinished:
+            self._block(node)
+        above, visits, total = node.parent, self._visits[node.birth], self._sum[node.birth]
+        while above is not None:
+            self._visits[above.birth] -= visits
+            if self._mean:
+                self._sum[above.birth] -= total
+            else:
+                rest = (max(self._sum[child.birth], child.value or 0.0) for child in above.children if child.birth not in gone)
+                self._sum[above.birth] = max(rest, default=above.value or 0.0)
+            above = above.parent
+        if self.ended == "budget:rollouts" and self._issued < self._search.rollouts:
+            self.ended = ""
+        return ()
+
+    def favour(self, node: Node, joint: bool) -> Sequence[Mark]:
+        """The next rollout expands it, whatever the selection says."""
+        if self._issued >= self._search.rollouts:
+            raise UsageError(f"all {self._search.rollouts} rollouts are done, or on their way")
+        if node.depth >= self._search.depth:
+            raise UsageError(f"this thought is as deep as the search goes ({self._search.depth})")
+        if self._left[node.birth] != -1:
+            raise UsageError("this thought has been expanded, or is being expanded; favour one below it")
+        self._favoured = [*(one for one in self._favoured if one is not node), node]
+        return ()
+
+    def add(self, node: Node, joint: bool) -> Expand:
+        """One more child, whose value is backed up as that of a rollout is; it takes none of the rollouts."""
+        if node.depth >= self._search.depth:
+            raise UsageError(f"this thought is as deep as the search goes ({self._search.depth})")
+        if self._left[node.birth] == -1:
+            self._grafts.setdefault(node.birth, 0)
+        self._visit(node)
+        return Expand(node, k=1, judge=True, given=True)

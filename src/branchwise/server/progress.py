@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from branchwise.trace import Event, Expanded, Judged, Judgement, Marked, Stopped, Warned
+from branchwise.trace import Event, Expanded, Judged, Judgement, Marked, Steered, Stopped, Warned
 
 __all__ = ["Narrator"]
 
@@ -26,6 +26,8 @@ class Narrator:
             return "".join(f"  {mark.fate}: {self._of(mark.node)}{_because(mark.reason)}\n" for mark in event.marks)
         if isinstance(event, Warned):
             return f"Note: {_short(event.text)}\n"
+        if isinstance(event, Steered):
+            return f"A person: {event.act.replace('_', ' ')}{_because(event.text)}\n"
         return f"Stopped: {event.reason}\n" if isinstance(event, Stopped) else ""
 
     def _expanded(self, event: Expanded) -> str:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from branchwise.budget import Bound, Usage
-from branchwise.errors import MissingCall, ModelError
-from branchwise.ledger import Ledger
+from branchwise.errors import MissingCall, ModelError, OutOfBudget
+from branchwise.ledger import BARRED, Ledger
 from branchwise.model.base import LanguageModel, Reply, Request
 
 __all__ = ["Metered", "request_bound"]
@@ -50,12 +50,16 @@ class Metered:
     async def sample(self, request: Request) -> Reply:
         """The reply, with prices. Raises `OutOfBudget` before anything is sent."""
         ledger = self._ledger
+        if ledger.barred:
+            ledger.unbarred(request.step)
         bound = request_bound(request) if ledger.capped else _NOTHING
         ledger.admit(request.step, bound)
         try:
             reply = await self._inner.sample(request)
         except (ModelError, asyncio.CancelledError) as error:
             if isinstance(error, MissingCall):
+                if request.step in ledger.barred:  # it was not made in the recorded run either
+                    raise OutOfBudget(BARRED) from None
                 raise
             failed = Usage() if request.free else _attempt(request, error)
             ledger.charge(request.step, request.role, ledger.priced(failed, request.role))

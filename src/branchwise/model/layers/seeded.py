@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 
 from branchwise.errors import OutOfBudget
+from branchwise.ledger import BARRED
 from branchwise.model.base import CallId, LanguageModel, Reply, Request, Sample, fingerprint
 
 __all__ = ["Seeded", "Turn", "derive_seed"]
@@ -77,13 +78,14 @@ class Seeded:
         try:
             return await self._inner.sample(placed)
         except OutOfBudget as stop:
-            self._turn.broken = stop.limit
+            if stop.limit != BARRED:  # each call of such a step is refused by itself: what others had been answered is charged
+                self._turn.broken = stop.limit
             raise
 
     async def _one_by_one(self, request: Request) -> Reply:
         turn = self._turn
         samples: list[Sample] = []
-        missing, error = 0, ""
+        missing, error, barred = 0, "", False
         last = Reply(())
         for i in range(request.n):
             assert turn.lock is not None
@@ -93,10 +95,11 @@ class Seeded:
                 try:
                     last = await self._inner.sample(replace(request, n=1, first=request.first + i, seeds=request.seeds[i : i + 1]))
                 except OutOfBudget as stop:
-                    turn.broken = stop.limit
+                    barred = stop.limit == BARRED
+                    turn.broken = "" if barred else stop.limit
                     break
                 samples.extend(last.samples)
                 missing, error = missing + last.missing, last.error or error
-        if not samples and turn.broken:
-            raise OutOfBudget(turn.broken)
+        if not samples and (turn.broken or barred):
+            raise OutOfBudget(turn.broken or BARRED)
         return Reply(tuple(samples), last.model, last.system_fingerprint, request.n - len(samples), error)
