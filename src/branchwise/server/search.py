@@ -14,11 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from branchwise.budget import Usage
-from branchwise.engine import Run
-from branchwise.errors import ModelError
-from branchwise.model.base import LanguageModel, Outcome, Reply
-from branchwise.model.base import Request as ModelRequest
+from branchwise.budget import Price, Usage
+from branchwise.cli.settings import Settings
+from branchwise.model.base import LanguageModel
 from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.model.routed import Routed
 from branchwise.result import Result
@@ -29,8 +27,9 @@ from branchwise.server.gate import Busy, Gate, Turn
 from branchwise.server.keys import Account, Keys, Spent
 from branchwise.server.metrics import Metrics
 from branchwise.server.runs import Live, Runs
-from branchwise.solve import Stop, solve
-from branchwise.trace import Call, Event
+from branchwise.server.watching import Ear, Keeping, Watched
+from branchwise.solve import solve
+from branchwise.trace import Event
 
 __all__ = ["LOG", "Found", "Job", "Service", "Upstream"]
 
@@ -65,6 +64,7 @@ class Service:
     started: int = field(default_factory=lambda: int(time.time()))
 
     def __post_init__(self) -> None:
+        self._known: dict[tuple[Any, ...], Price | Mapping[str, Price | None] | None] = {}
         self.gate = Gate(self.config.searches, self.config.queue)
         self.metrics = Metrics(self.gate)
 
@@ -73,6 +73,13 @@ class Service:
         other = copy.copy(self)
         other.upstreams = upstreams
         return other
+
+    def price(self, settings: Settings) -> Price | Mapping[str, Price | None] | None:
+        """The prices of a search; each model is looked up once."""
+        key = (settings.model, *sorted(settings.models.items()))
+        if key not in self._known:
+            self._known[key] = settings.price(self.prices)
+        return self._known[key]
 
     def model(self, asked: Asked) -> LanguageModel:
         """The model of a search, with those of other roles behind it."""
@@ -123,73 +130,6 @@ class Found:
     """Seconds of the search."""
     cut: tuple[str, ...] = ()
     """Replies that ended at their limit of tokens."""
-
-
-class Watched:
-    """The model of one search; keeps the last error of a call, which tells what a failed search stands for."""
-
-    def __init__(self, inner: LanguageModel) -> None:
-        self._inner = inner
-        self.fault: ModelError | None = None
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._inner, name)
-
-    @property
-    def name(self) -> str:
-        """That of the backend."""
-        return self._inner.name
-
-    @property
-    def identity(self) -> str:
-        """That of the backend."""
-        return self._inner.identity
-
-    async def sample(self, request: ModelRequest) -> Reply:
-        """The backend's reply."""
-        try:
-            return await self._inner.sample(request)
-        except ModelError as error:
-            self.fault = error
-            raise
-
-
-class Keeping(Stop):
-    """A way to end a run that also keeps what broke it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._run: Run | None = None
-
-    def add(self, run: Run) -> None:
-        """Called by `solve`."""
-        self._run = run
-        super().add(run)
-
-    @property
-    def raised(self) -> Exception | None:
-        """The error that ended the run."""
-        return None if self._run is None else self._run.raised
-
-
-class Ear:
-    """Listens to a search: its spending, and replies that were cut."""
-
-    def __init__(self, live: Live, also: Callable[[Event], None] | None) -> None:
-        self._live, self._also = live, also
-        self.usage = Usage()
-        self.cut: list[str] = []
-
-    def __call__(self, event: Event) -> None:
-        """One event."""
-        if isinstance(event, Call):
-            for sample in event.samples:
-                self.usage += Usage.from_json(sample.usage)
-                if sample.outcome == Outcome.LENGTH:
-                    self.cut.append(sample.text)
-        self._live.on_event(event)
-        if self._also is not None:
-            self._also(event)
 
 
 class Job:
@@ -261,7 +201,7 @@ class Job:
             try:
                 found.result = await solve(
                     asked.problem, asked.method, model, budget=budget, seed=settings.seed, trace=live.path,
-                    parallel=settings.parallel, price=settings.price(service.prices), retry=service.retry, on_event=ear, stop=live.stop, about=about,
+                    parallel=settings.parallel, price=service.price(settings), retry=service.retry, on_event=ear, stop=live.stop, about=about,
                 )  # fmt: skip
             except Exception as error:
                 found.refusal = failure(error)

@@ -97,6 +97,7 @@ def bound(host: str, port: int) -> Iterator[socket.socket]:
             raise UsageError(f"port {port} on {host} is in use; choose another with --port, or 0 for any free one") from None
         raise UsageError(f"cannot listen on {host}, port {port}: {getattr(error, 'strerror', None) or error}") from None
     with plug:
+        plug.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)  # else the second part of a reply waits 40 ms for the client's receipt
         yield plug
 
 
