@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 from branchwise.bench.purse import Purse, Sum, Till
 from branchwise.bench.rows import TRACES
@@ -24,7 +24,7 @@ class Office:
 
     def __init__(self, folder: str, limits: Budget, spent: Sum, calls_per_minute: float | None, tokens_per_minute: float | None) -> None:
         self._folder = Path(folder) / TRACES
-        self._lock = _alone(self._folder)
+        _alone(self._folder)
         self._purse = Purse(limits, spent=spent, calls_per_minute=calls_per_minute, tokens_per_minute=tokens_per_minute)
         self._owners: dict[str, str] = {}
 
@@ -148,15 +148,14 @@ class Mirror:
             path.unlink(missing_ok=True)
 
 
-def _alone(folder: Path) -> BinaryIO:
-    """A lock that goes with this process. The office of a command that was killed ends a moment later: until then the next one waits."""
+def _alone(folder: Path) -> None:
+    """A lock that is held as long as this process lives: the office of a command that was killed ends a moment later, and the next one waits."""
     folder.mkdir(parents=True, exist_ok=True)
-    file = open(folder / ".office", "ab")  # noqa: SIM115
+    file = os.open(folder / ".office", os.O_WRONLY | os.O_CREAT)
     with suppress(ImportError, OSError):
         import fcntl
 
         fcntl.flock(file, fcntl.LOCK_EX)
-    return file
 
 
 def _part(path: Path, begin: int, end: int) -> bytes:

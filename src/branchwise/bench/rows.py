@@ -129,13 +129,33 @@ def _parsed(data: bytes, path: Path) -> tuple[dict[str, Row], int]:
     lines = data.split(b"\n")
     cut = len(lines.pop())
     rows: dict[str, Row] = {}
+    known: dict[str, str] = {}
     for number, line in enumerate(lines, 1):
         try:
-            row = Row.from_json(orjson.loads(line))
+            row = Row.from_json(_shared(orjson.loads(line), known))
         except (orjson.JSONDecodeError, TypeError, AttributeError) as error:
             raise UsageError(f"{path}, line {number}: not a row of a bench ({error})") from error
         rows.setdefault(row.unit, row)
     return rows, cut
+
+
+_REPEATED = ("task", "item", "method", "model", "status", "verdict", "stop_reason", "model_reported", "data")
+
+
+def _shared(data: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
+    """`data` with one object for what is equal: a hundred thousand rows fit into half the memory."""
+    for name in _REPEATED:
+        if isinstance(text := data.get(name), str):
+            data[name] = known.setdefault(text, text)
+    usage = data.get("usage")
+    if data.get("paid") == usage:
+        data["paid"] = usage
+    roles = data.get("by_role")
+    if isinstance(roles, dict):
+        for role, spent in roles.items():
+            if spent == usage:
+                roles[role] = usage
+    return data
 
 
 class RowFile:

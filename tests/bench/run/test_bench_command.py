@@ -129,6 +129,14 @@ def test_a_budget_of_the_whole_ends_it_and_a_larger_one_goes_on(script: Path, tm
     assert sum(row.spent.calls for row in read_rows(tmp_path / "o")) == 16
 
 
+def test_a_limit_of_time_ends_it(script: Path, tmp_path: Path) -> None:
+    grid = flags(script, tmp_path / "o", methods="io", items="1:30", calls_per_minute=600)
+    said = bench(*grid, "--total-max-seconds", "0.6")
+    assert said.exit_code == 3
+    assert "the limit of seconds of the whole is reached" in said.stderr
+    assert 0 < len(read_rows(tmp_path / "o")) < 30
+
+
 def test_budgets_of_a_unit_are_those_of_solve(script: Path, tmp_path: Path) -> None:
     assert bench(*flags(script, tmp_path / "o", methods="tot_bfs", max_calls=7)).exit_code == 0
     rows = read_rows(tmp_path / "o")

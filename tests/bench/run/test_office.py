@@ -1,0 +1,140 @@
+"""What workers share: traces come home line by line, belong to one worker at a time, and are never mixed. No cluster is needed here."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from branchwise.bench.office import Link, Mirror, Office
+from branchwise.bench.purse import Sum
+from branchwise.bench.rows import TRACES
+from branchwise.budget import Budget
+
+
+class Handle:
+    """What Ray makes of an actor: `handle.method.remote(...)`; counts messages."""
+
+    def __init__(self, actor: Any) -> None:
+        self.actor, self.messages = actor, list[str]()
+
+    def __getattr__(self, name: str) -> Any:
+        def remote(*arguments: Any) -> Coroutine[Any, Any, Any]:
+            self.messages.append(name)
+            made: Callable[..., Coroutine[Any, Any, Any]] = getattr(self.actor, name)
+            return made(*arguments)
+
+        return SimpleNamespace(remote=remote)
+
+
+def office(folder: Path, limits: Budget | None = None) -> Handle:
+    return Handle(Office(str(folder), limits or Budget(), Sum(), None, None))
+
+
+def add(path: Path, line: bytes) -> None:
+    with open(path, "ab") as file:
+        file.write(line)
+
+
+def test_a_trace_comes_home_as_it_grows_and_goes_out_again(tmp_path: Path) -> None:
+    async def go() -> None:
+        home = office(tmp_path / "home")
+        mine = Mirror(Link(home, "w1", False), "unit", tmp_path / "w1")
+        await mine.fetch()
+        local, kept = tmp_path / "w1" / TRACES / "unit.0.jsonl", tmp_path / "home" / TRACES / "unit.0.jsonl"
+        for line in (b'{"a":1}\n', b'{"b":2}\n', b'{"c":3}\n'):
+            add(local, line)
+            await mine.sync()
+            assert kept.read_bytes() == local.read_bytes()
+        messages = len(home.messages)
+        await mine.sync()
+        assert len(home.messages) == messages, "nothing new, nothing sent"
+        other = Mirror(Link(home, "w2", False), "unit", tmp_path / "w2")
+        await other.fetch()
+        assert (tmp_path / "w2" / TRACES / "unit.0.jsonl").read_bytes() == kept.read_bytes()
+        mine.remove()
+        assert not list((tmp_path / "w1" / TRACES).iterdir())
+
+    asyncio.run(go())
+
+
+def test_a_worker_that_was_taken_for_dead_cannot_write_any_more(tmp_path: Path) -> None:
+    async def go() -> None:
+        home = office(tmp_path / "home")
+        old, new = (Mirror(Link(home, name, False), "unit", tmp_path / name) for name in ("w1", "w2"))
+        await old.fetch()
+        (tmp_path / "w1" / TRACES / "unit.jsonl").write_bytes(b"1\n")
+        await old.sync()
+        await new.fetch()
+        add(tmp_path / "w1" / TRACES / "unit.jsonl", b"late\n")
+        with pytest.raises(PermissionError, match="another worker's"):
+            await old.sync()
+        add(tmp_path / "w2" / TRACES / "unit.jsonl", b"2\n")
+        await new.sync()
+        assert (tmp_path / "home" / TRACES / "unit.jsonl").read_bytes() == b"1\n2\n"
+
+    asyncio.run(go())
+
+
+def test_a_line_that_a_kill_left_unfinished_is_cut_off(tmp_path: Path) -> None:
+    async def go() -> None:
+        kept = tmp_path / "home" / TRACES / "unit.jsonl"
+        kept.parent.mkdir(parents=True)
+        kept.write_bytes(b"whole\nhal")
+        home = office(tmp_path / "home")
+        mine = Mirror(Link(home, "w", False), "unit", tmp_path / "w")
+        await mine.fetch()
+        assert kept.read_bytes() == (tmp_path / "w" / TRACES / "unit.jsonl").read_bytes() == b"whole\n"
+
+    asyncio.run(go())
+
+
+def test_a_trace_that_begins_anew_leaves_the_old_one_aside(tmp_path: Path) -> None:
+    async def go() -> None:
+        home = office(tmp_path / "home")
+        mine = Mirror(Link(home, "w", False), "unit", tmp_path / "w")
+        await mine.fetch()
+        local = tmp_path / "w" / TRACES / "unit.jsonl"
+        local.write_bytes(b"of other settings\n")
+        await mine.sync()
+        local.rename(local.with_suffix(".old"))
+        local.write_bytes(b"new\n")
+        await mine.sync()
+        kept = tmp_path / "home" / TRACES
+        assert (kept / "unit.jsonl").read_bytes() == b"new\n"
+        assert (kept / "unit.old").read_bytes() == b"of other settings\n"
+
+    asyncio.run(go())
+
+
+def test_many_things_are_told_in_one_message_and_none_is_lost(tmp_path: Path) -> None:
+    async def go() -> None:
+        home = office(tmp_path / "home")
+        link = Link(home, "w", False)
+        for _ in range(100):
+            assert await link.reserve("t", Sum(1, 10))
+            await link.settle("t", Sum(1, 7))
+        assert home.messages == []
+        await asyncio.gather(link.send(), link.send(), link.send())
+        assert home.messages == ["post"]
+        assert (await home.actor.state())[0] == Sum(100, 700)
+
+    asyncio.run(go())
+
+
+def test_with_limits_every_request_asks_first(tmp_path: Path) -> None:
+    async def go() -> None:
+        home = office(tmp_path / "home", Budget(calls=2))
+        link = Link(home, "w", True)
+        assert await link.reserve("w/1", Sum(2, 10))
+        await link.settle("w/1", Sum(1, 7))
+        assert await link.reserve("w/2", Sum(1, 10))
+        await link.settle("w/2", Sum(1, 7))
+        assert not await link.reserve("w/3", Sum(1, 10))
+        assert await home.actor.state() == (Sum(2, 14), "calls")
+
+    asyncio.run(go())
