@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -46,6 +48,15 @@ def test_view_serves_until_it_is_interrupted(trace: Path, alone: bool) -> None:
     child.send_signal(signal.SIGINT)
     out, err = child.communicate(timeout=30)
     assert (child.returncode, out, err) == (0, "", "")
+
+
+def test_one_file_needs_no_server_and_view_says_what_it_needs(trace: Path, tmp_path: Path) -> None:
+    bare = "import sys; sys.modules.update(dict.fromkeys(('starlette', 'uvicorn', 'pydantic'))); from branchwise.cli.main import main; main()"
+    cases = ((("show", trace, "--html", tmp_path / "x.html"), 0, "wrote"), (("view", tmp_path), 2, "pip install 'branchwise[server]'"))
+    for arguments, code, said in cases:
+        found = subprocess.run([sys.executable, "-c", bare, *map(str, arguments)], capture_output=True, text=True, timeout=60, check=False)
+        assert found.returncode == code
+        assert said in found.stderr
 
 
 def test_view_says_what_is_not_there(tmp_path: Path) -> None:

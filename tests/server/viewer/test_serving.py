@@ -238,6 +238,15 @@ def test_a_single_trace_is_served_alone(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+def test_the_folder_of_a_bench_shows_its_traces(tmp_path: Path) -> None:
+    (tmp_path / "bench.json").write_text("{}")
+    (tmp_path / "traces").mkdir()
+    with folder_of(tmp_path) as (folder, run):
+        assert (folder, run) == (tmp_path / "traces", "")
+    with folder_of(tmp_path / "traces") as (folder, run):
+        assert (folder, run) == (tmp_path / "traces", "")
+
+
 def test_one_file_carries_all_and_its_policy_allows_only_its_own_script(tmp_path: Path) -> None:
     page = single_page(trace(tmp_path / "one.jsonl", stopped(1, "</script><b>&")))
     policy = re.search(r'Content-Security-Policy" content="([^"]+)"', page)

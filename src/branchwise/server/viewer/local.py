@@ -15,6 +15,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
+from branchwise.bench.rows import MANIFEST, TRACES
 from branchwise.server.config import Config
 from branchwise.server.guard import Guard
 from branchwise.server.keys import Keys
@@ -34,9 +35,9 @@ def application(runs: Runs) -> Starlette:
 
 @contextmanager
 def folder_of(where: Path) -> Iterator[tuple[Path, str]]:
-    """A folder to serve, and the run to begin with: `where` itself, or one that holds nothing but the trace `where`."""
+    """A folder to serve, and the run to begin with: `where`, its traces where `where` is that of a bench, or nothing but the trace `where`."""
     if not where.is_file():
-        yield where, ""
+        yield (where / TRACES if (where / MANIFEST).is_file() else where), ""
         return
     with tempfile.TemporaryDirectory(prefix="branchwise-") as name:
         run = re.sub(r"[^A-Za-z0-9._-]+", "-", where.stem).lstrip("._-")[:120] or "run"

@@ -9,6 +9,7 @@ const REASONS = {
   solved: "a solution was proven",
   exhausted: "nothing was left to try",
   max_depth: "the search reached its depth",
+  approved: "a person approved the answer",
   cancelled: "interrupted",
   failed: "something broke",
 };
