@@ -6,7 +6,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
+from rich.table import Column
+from rich.text import Text
 
 from branchwise.bench.desk import Desk
 from branchwise.bench.purse import Sum
@@ -19,6 +21,18 @@ _EVERY = 30.0
 """Seconds between the lines that tell the rate where there is no terminal."""
 
 
+class _Rate(ProgressColumn):
+    """The rate of this moment, also while a unit takes its time."""
+
+    def __init__(self, rate: Callable[[], str]) -> None:
+        super().__init__(Column(no_wrap=True, overflow="ellipsis"))
+        self._rate = rate
+
+    def render(self, task: Task) -> Text:
+        """Called at every refresh."""
+        return safe_text(self._rate())
+
+
 class Live:
     """Progress of this start. `spent` gives what was paid by all starts so far."""
 
@@ -28,11 +42,9 @@ class Live:
         self._before = self._done = self._total - len(desk.todo)
         self._begin, self._paid = time.monotonic(), spent()
         self._told = self._begin
-        columns = (
-            TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}", markup=False),
-        )  # fmt: skip
-        self.bar = Progress(*columns, console=error_console())
-        self._task = self.bar.add_task("units", total=self._total, completed=self._done, rate="")
+        counts = TextColumn("{task.completed}/{task.total} units", markup=False, table_column=Column(no_wrap=True, min_width=8))
+        self.bar = Progress(counts, BarColumn(bar_width=10), _Rate(self.rate), console=error_console())
+        self._task = self.bar.add_task("units", total=self._total, completed=self._done)
         if self._done:
             say(f"{plural(self._done, 'unit')} of {self._total} have a row already")
 
@@ -49,7 +61,7 @@ class Live:
         where = f"{row.task} {shorten(row.item, 24)} {row.method}"
         text = f"[{self._done}/{self._total}] {where}: {row.verdict.replace('_', ' ')}, {shorten(told, 80)} ({spent})"
         if self.bar.live.is_started:
-            self.bar.update(self._task, completed=self._done, rate=self.rate())
+            self.bar.update(self._task, completed=self._done)
             self.bar.console.print(safe_text(text))
             return
         self._say(text)
@@ -58,15 +70,16 @@ class Live:
             self._say(f"  {self.rate()}")
 
     def rate(self) -> str:
-        """`2.1 calls/s, 180 tokens/s, 1.2 M tokens, $0.4, about 3 min 5 s left`."""
+        """`2.1 calls/s, 180 tokens/s, 3 min 5 s left, 12,345 tokens spent, $0.4000`."""
         now, lasted = self._spent(), max(self.elapsed, 1e-9)
         new = now - self._paid
-        parts = [f"{new.calls / lasted:.1f} calls/s", f"{new.tokens / lasted:,.0f} tokens/s", f"{now.tokens:,} tokens spent"]
-        if now.cost:
-            parts.append(dollars(now.cost / 1e6))
+        parts = [f"{new.calls / lasted:.1f} calls/s", f"{new.tokens / lasted:,.0f} tokens/s"]
         fresh = self._done - self._before
         if fresh and self._done < self._total:
-            parts.append(f"about {seconds(lasted / fresh * (self._total - self._done))} left")
+            parts.append(f"{seconds(lasted / fresh * (self._total - self._done))} left")
+        parts.append(f"{now.tokens:,} tokens spent")
+        if now.cost:
+            parts.append(dollars(now.cost / 1e6))
         return ", ".join(parts)
 
     def close(self) -> None:

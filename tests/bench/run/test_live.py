@@ -1,0 +1,64 @@
+"""What is seen while a bench runs: rate, spending, time left."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from branchwise.bench.desk import Desk
+from branchwise.bench.purse import Sum
+from branchwise.bench.rows import Row
+from branchwise.cli import bench_live
+from branchwise.cli.bench_live import Live
+from support.bench_grid import grid
+
+
+def row(unit: str, number: int) -> Row:
+    return Row(
+        unit=unit, task="gsm8k", item=f"own-{number}", method="io", model="m", seed=0, verdict="wrong", answer="\x1b[31m7",
+        usage={"calls": 2, "prompt_tokens": 30, "completion_tokens": 10, "cost_usd": 0.01}, seconds=1.5,
+    )  # fmt: skip
+
+
+def test_rate_spending_and_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, said, spent = 100.0, list[str](), Sum(5, 100, 50_000)
+    monkeypatch.setattr(bench_live.time, "monotonic", lambda: now)
+    with Desk(grid(tasks=[{"task": "gsm8k", "items": "1:4"}]), tmp_path) as desk:
+        units = [unit.id for unit in desk.grid.units]
+        desk.append(row(units[0], 1))
+        live = Live(desk, said.append, lambda: spent, quiet=False)
+        assert said == ["1 unit of 4 have a row already"]
+        now, spent = 110.0, Sum(25, 500, 250_000)
+        live.row(row(units[1], 2))
+        assert said[-1] == "[2/4] gsm8k own-2 io: wrong, \\x1b[31m7 (2 calls, 40 tokens, 1.5 s)"
+        assert live.rate() == "2.0 calls/s, 40 tokens/s, 20.0 s left, 500 tokens spent, $0.2500"
+        now = 145.0
+        live.row(row(units[2], 3))
+        assert "left" in said[-1], "every half minute where there is no terminal"
+        live.row(row(units[3], 4))
+        assert "left" not in live.rate()
+        live.close()
+        assert said[-1].startswith("3 units in 45.0 s: ")
+
+
+def test_on_a_terminal_the_counts_are_whole_and_the_rate_moves_between_rows(tmp_path: Path) -> None:
+    with Desk(grid(tasks=[{"task": "gsm8k", "items": "1:4"}]), tmp_path) as desk:
+        calls = 0
+
+        def spent() -> Sum:
+            return Sum(calls)
+
+        live = Live(desk, lambda text: None, spent, quiet=False)
+        screen = io.StringIO()
+        live.bar.live.console = Console(file=screen, force_terminal=True, width=80)
+        with live.bar:
+            live.row(row(desk.grid.units[0].id, 1))
+            calls = 123
+            live.bar.refresh()
+        shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", screen.getvalue())
+        assert "1/4 units" in shown
+        assert len(set(re.findall(r"([\d.,]+) calls/s", shown))) > 1
