@@ -115,13 +115,20 @@ class Desk:
             self.manifest["started"] = old.get("started")
             self.manifest["commands"] = old.get("commands", [])
             if old.get("equal") and self.manifest["equal"] and old["equal"]["by"] == self.manifest["equal"]["by"]:
-                self.manifest["equal"]["amounts"] = old["equal"].get("amounts", {})
+                self.manifest["equal"]["amounts"] = self._amounts(old["equal"].get("amounts", {}))
         now = datetime.now(UTC).isoformat(timespec="seconds")
         self.manifest.setdefault("started", now)
         self.manifest["servers"] = self._servers
         self.manifest["versions"] = dict(versions())
         self.manifest.setdefault("commands", []).append({"command": self._command, "at": now, "versions": dict(versions())})
         self._write()
+
+    def _amounts(self, old: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+        """The amounts that were found before; where settings were forced, only those that rows stay for."""
+        used = {(row.task, row.model) for row in self.done.values()}
+        return {
+            task: {model: amount for model, amount in found.items() if not self._force or (task, model) in used} for task, found in old.items()
+        }
 
     def _old(self) -> dict[str, Any] | None:
         if (self.folder / MANIFEST).exists():
@@ -176,12 +183,15 @@ def _agree(old: Mapping[str, Any], new: Mapping[str, Any], folder: Path) -> None
 
     for name in ("budget", "temperature", "max_tokens"):
         same(name.replace("_", " "), old["spec"].get(name), new["spec"].get(name))
+    before, now = old["spec"].get("model_names", {}), new["spec"]["model_names"]
+    for label in set(before) & set(now):
+        same(f"model under the name {label}", before[label], now[label])
     for task in set(old["data"]) & set(new["data"]):
         same(f"data of {task}", old["data"][task].get("sha256"), new["data"][task]["sha256"])
         same(f"wording of the prompts of {task}", old["prompts"].get(task), new["prompts"][task])
-        before = {entry["label"]: entry for entry in old["spec"]["methods"].get(task, [])}
+        methods = {entry["label"]: entry for entry in old["spec"]["methods"].get(task, [])}
         for entry in new["spec"]["methods"][task]:
-            same(f"method {entry['label']} of {task}", before.get(entry["label"], entry), entry)
+            same(f"method {entry['label']} of {task}", methods.get(entry["label"], entry), entry)
     limits = [None if equal is None else (equal["by"], equal["amount"]) for equal in (old.get("equal"), new["equal"])]
     same("equal budget", *limits)
 

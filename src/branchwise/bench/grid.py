@@ -189,9 +189,10 @@ def _routes(entry: Entry, spec: Spec, labels: Iterable[str]) -> list[Route]:
 
 def _unit(spec: Spec, task: Task, item: Item, place: int, truth: Truth, entry: Entry, route: Route, seed: int) -> Unit:
     equal = None if spec.equal is None else [spec.equal.by, spec.equal.amount]
+    names = [model.names for model in spec.models if model.label in (route.base, *route.others.values())]
     shape = [
         task.name, item.id, item.input, repr(truth), entry_json(entry), route.label, seed, spec.budget.to_json(), spec.temperature,
-        spec.max_tokens, equal, place,
+        spec.max_tokens, equal, place, names,
     ]  # fmt: skip
     return Unit(
         id=digest(shape), task=task.name, item=item, entry=entry, route=route, seed=seed, place=place, budget=spec.budget,

@@ -57,6 +57,12 @@ class Contestant:
     label: str
     servers: tuple[str, ...]
 
+    @property
+    def names(self) -> list[str]:
+        """What the servers call the model: a folder holds rows of one model by a label, whatever the addresses."""
+        found = [parse_spec(server) for server in self.servers]
+        return sorted({spec.target if spec.kind in ("http", "openai") else f"{spec.kind}:{spec.target}" for spec in found})
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Equal:
@@ -97,7 +103,8 @@ class Spec:
         return {
             "name": self.name, "title": self.title, "tasks": [{"task": part.task, "items": part.items} for part in self.parts],
             "methods": {task: [entry_json(entry) for entry in entries] for task, entries in self.methods.items()},
-            "models": [model.label for model in self.models], "seeds": list(self.seeds), "budget": self.budget.to_json(),
+            "models": [model.label for model in self.models],
+            "model_names": {model.label: model.names for model in self.models}, "seeds": list(self.seeds), "budget": self.budget.to_json(),
             "temperature": self.temperature, "max_tokens": self.max_tokens,
             "published": [
                 {name: getattr(one, name) for name in ("label", "model", "measure", "value", "n", "note")} for one in self.published

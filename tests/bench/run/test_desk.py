@@ -75,6 +75,7 @@ def test_a_grid_may_grow(tmp_path: Path, more: dict[str, Any]) -> None:
         ({"max_tokens": 50}, "max tokens"),
         ({"equal": "tokens"}, "equal budget"),
         ({"methods": [{"label": "io", "method": "io", "samples": 2}]}, "method io"),
+        ({"models": [{"label": "m", "model": "http://127.0.0.1:9/v1#another"}]}, "model under the name m"),
         ({"methods": ["cot"]}, "does not name"),
         ({"tasks": [{"task": "gsm8k", "items": "1"}]}, "does not name"),
         ({"overrides": {"gsm8k": {"own-01": Gold("5", note="x")}}}, "does not name"),
@@ -168,3 +169,14 @@ def test_a_trace_of_other_settings_is_set_aside_and_the_unit_begins_anew(tmp_pat
     assert row.status == "ok"
     assert "cannot be gone on with" in said[0]
     assert trace.with_suffix(".old").exists()
+
+
+def test_servers_of_a_model_may_come_and_go(tmp_path: Path) -> None:
+    model, asked = counting()
+    address = "http://127.0.0.1:{}/v1#m"
+    first = run(grid(models=[{"label": "m", "model": address.format(9)}]), tmp_path, model)
+    more = grid(models=[{"label": "m", "model": [address.format(8), address.format(7)]}], methods=["io", "cot"])
+    count = len(asked)
+    rows = by_unit(run(more, tmp_path, model))
+    assert len(asked) == count + 2
+    assert all(rows[row.unit] == row for row in first)
