@@ -57,7 +57,8 @@ class Ledger:
         self, budget: Budget, price: Price | Mapping[str, Price | None] | None, clock: Callable[[], float] = time.monotonic,
         recorded: bool = False,
     ) -> None:  # fmt: skip
-        self._recorded = recorded
+        self.recorded = recorded
+        """Whether a tape takes the place of the model."""
         self._prices: Mapping[str, Price | None] = price if isinstance(price, Mapping) else {}
         price = _dearest(price.values()) if isinstance(price, Mapping) else price
         if budget.cost is not None and price is None:
@@ -113,11 +114,6 @@ class Ledger:
     def raised(self, limits: Mapping[str, Any]) -> None:
         """Put `limits`, by name, in the place of lower ones."""
         self.budget = replace(self.budget, **limits)
-
-    def unbarred(self, step: int | None) -> None:
-        """Raise `OutOfBudget` where `step` may send no request. A tape takes the place of the model: what it holds was sent before."""
-        if step in self.barred and not self._recorded:
-            raise OutOfBudget(BARRED)
 
     def _cost(self, bound: Bound) -> int:
         """Each call is rounded up by itself, so each can cost one millionth more than its share."""
@@ -216,7 +212,7 @@ class Ledger:
 
     def priced(self, usage: Usage, role: str = "") -> Usage:
         """`usage` with its cost at the price of `role`: unknown without a price; as it is where it was recorded."""
-        if self._recorded:
+        if self.recorded:
             return self.replayed(usage, role)
         price = self._price(role)
         unknown = None if usage.calls else 0

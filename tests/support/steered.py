@@ -117,23 +117,28 @@ class Person:
     watch: Watch
     rng: Random
     acts: int = 6
-    turns: int = 12
+    pace: int = 6
+    """Requests between two acts, at the most."""
     kinds: tuple[str, ...] = ("prune", "prune", "favour", "favour", "add", "pause", "budget")
     done: list[tuple[str, str]] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
     async def act(self) -> None:
         for _ in range(self.acts):
-            for _ in range(self.rng.randrange(self.turns)):
+            more, requests = self.rng.randint(1, self.pace), self.watch.model.requests
+            until = len(requests) + more
+            while len(requests) < until:
+                await asyncio.sleep(0)
+            for _ in range(self.rng.randrange(20)):
                 await asyncio.sleep(0)
             if not self.steering.active:
-                continue
+                return
             await self._one(self.rng.choice(self.kinds))
 
     async def _one(self, kind: str) -> None:
         steering, rng = self.steering, self.rng
         nodes = steering.tree.nodes
-        node = rng.choice(nodes)
+        node = rng.choice(nodes[1:] or nodes) if rng.random() < 0.9 else nodes[0]
         before = len(nodes)
         try:
             if kind == "pause":
@@ -164,7 +169,7 @@ async def steered(
 ) -> tuple[Result, Person]:  # fmt: skip
     """A run with a random person."""
     watch, steering = Watch(FakeModel(problem.reply, jitter=seed, turns=25)), Steering()
-    person = Person(steering, watch, Random(seed), acts, **({"kinds": kinds} if kinds else {}))
+    person = Person(steering, watch, Random(seed), acts, (2, 6, 12)[seed % 3], **({"kinds": kinds} if kinds else {}))
     task = asyncio.create_task(person.act())
     result = await asyncio.wait_for(
         solve(problem, method, watch, seed=seed, trace=trace, parallel=parallel, steering=steering, budget=budget, retry=ONCE), limit

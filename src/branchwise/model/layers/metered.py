@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from branchwise.budget import Bound, Usage
 from branchwise.errors import MissingCall, ModelError, OutOfBudget
 from branchwise.ledger import BARRED, Ledger
-from branchwise.model.base import LanguageModel, Reply, Request
+from branchwise.model.base import LanguageModel, Reply, Request, Sample
 
 __all__ = ["Metered", "request_bound"]
 
@@ -50,16 +51,14 @@ class Metered:
     async def sample(self, request: Request) -> Reply:
         """The reply, with prices. Raises `OutOfBudget` before anything is sent."""
         ledger = self._ledger
-        if ledger.barred:
-            ledger.unbarred(request.step)
+        if ledger.barred and request.step in ledger.barred:
+            return await self._barred(request)
         bound = request_bound(request) if ledger.capped else _NOTHING
         ledger.admit(request.step, bound)
         try:
             reply = await self._inner.sample(request)
         except (ModelError, asyncio.CancelledError) as error:
             if isinstance(error, MissingCall):
-                if request.step in ledger.barred:  # it was not made in the recorded run either
-                    raise OutOfBudget(BARRED) from None
                 raise
             failed = Usage() if request.free else _attempt(request, error)
             ledger.charge(request.step, request.role, ledger.priced(failed, request.role))
@@ -75,3 +74,19 @@ class Metered:
                 samples[index], changed = sample.costing(usage), True
         ledger.charge(request.step, request.role, total or Usage())
         return Reply(tuple(samples), reply.model, reply.system_fingerprint, reply.missing, reply.error) if changed else reply
+
+    async def _barred(self, request: Request) -> Reply:
+        """Nothing is sent for a step that a person ended; what a recorded run had been given before is charged again, sample by sample."""
+        samples: list[Sample] = []
+        ledger, reply = self._ledger, Reply(())
+        while ledger.recorded and len(samples) < request.n:
+            index = len(samples)
+            try:
+                reply = await self._inner.sample(replace(request, n=1, first=request.first + index, seeds=request.seeds[index : index + 1]))
+            except MissingCall:
+                break
+            samples.extend(sample.costing(ledger.priced(sample.usage, request.role)) for sample in reply.samples)
+            ledger.charge(request.step, request.role, samples[-1].usage)
+        if len(samples) < request.n:
+            raise OutOfBudget(BARRED)
+        return replace(reply, samples=tuple(samples))
