@@ -171,7 +171,7 @@ def spec_of(top: Mapping[str, Any], where: str) -> Spec:
         max_tokens=None if longest is None else whole(longest, 1, f"{where}: max_tokens"),
         name=str(top.get("name", "")), title=str(top.get("title", "")),
         published=tuple(reference_of(row, f"{where}: published") for row in listed(top.get("published", []), f"{where}: published")),
-        notes=tuple(text_of(row, f"{where}: notes") for row in listed(top.get("notes", []), f"{where}: notes")),
+        notes=(*(text_of(row, f"{where}: notes") for row in listed(top.get("notes", []), f"{where}: notes")), *_left_out(top)),
     )  # fmt: skip
 
 
@@ -232,6 +232,11 @@ def _contestant(row: Any, where: str) -> Contestant:
     model = data.get("model")
     servers = [text_of(one, where) for one in (model if isinstance(model, list) else str(model or "").split("|"))]
     return Contestant(label=text_of(data.get("label", servers[0]), where), servers=tuple(servers))
+
+
+def _left_out(top: Mapping[str, Any]) -> list[str]:
+    """What a published protocol asks for beyond a grid."""
+    return ["The judge's marks of this protocol are not part of a bench: see branchwise grade --judge."] if top.get("judge") else []
 
 
 def _named(methods: Mapping[str, tuple[Entry, ...]], labels: set[str]) -> list[Contestant]:
