@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from branchwise import Budget
+from branchwise import Budget, Reply, Request, read_trace
 from branchwise.server.keys import Account, Keys
+from branchwise.trace import Started, Stopped
 from support.models import FakeModel
 from support.program import wait_for
 from support.serving import QUESTION, say, scripted, serving
@@ -36,24 +38,35 @@ def test_beyond_the_places_requests_wait_and_beyond_the_queue_they_are_429(tmp_p
 
 
 def test_the_keys_take_turns_and_each_has_a_queue_of_its_own(tmp_path: Path) -> None:
-    model = FakeModel(say, seconds=0.05)
-    done: list[str] = []
-    with serving(tmp_path, model, keys=keys(), searches=1, queue=8) as served:
+    go_on = threading.Event()
 
-        def ask(token: str) -> int:
-            status = served.chat(token).status_code
-            if status == 200:
-                done.append(token)
-            return status
+    class Held:
+        """Holds the first search until all others have come."""
 
-        with ThreadPoolExecutor(16) as pool:
-            greedy = [pool.submit(ask, ANN) for _ in range(12)]
-            wait_for(lambda: served.call(lambda: served.service.gate.waiting) == 8)
-            modest = [pool.submit(ask, BOB) for _ in range(2)]
-            assert [each.result() for each in modest] == [200, 200]
-            codes = [each.result() for each in greedy]
-    assert 429 in codes
-    assert max(place for place, token in enumerate(done) if token == BOB) <= 6
+        name = identity = "held"
+
+        async def sample(self, request: Request) -> Reply:
+            while not go_on.is_set():  # noqa: ASYNC110
+                await asyncio.sleep(0.005)
+            return await scripted().sample(request)
+
+    with serving(tmp_path, Held(), keys=keys(), searches=1, queue=8) as served, ThreadPoolExecutor(16) as pool:
+
+        def waiting() -> int:
+            found = served.call(lambda: served.service.gate.waiting)
+            assert isinstance(found, int)
+            return found
+
+        greedy = [pool.submit(served.chat, ANN) for _ in range(12)]
+        wait_for(lambda: waiting() == 8 and sum(each.done() for each in greedy) == 3)
+        modest = [pool.submit(served.chat, BOB) for _ in range(2)]
+        wait_for(lambda: waiting() == 10)
+        go_on.set()
+        assert sorted(each.result().status_code for each in greedy) == [200] * 9 + [429] * 3
+        assert [each.result().status_code for each in modest] == [200, 200]
+    starts = [next(iter(read_trace(trace))) for trace in sorted(tmp_path.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)]
+    order = [start.about["server"]["key"] for start in starts if isinstance(start, Started)]
+    assert [place for place, key in enumerate(order) if key == "bob"] == [2, 4]
 
 
 def test_a_key_spends_its_budget_exactly_and_then_it_is_429(tmp_path: Path) -> None:
@@ -115,9 +128,6 @@ def test_no_more_model_calls_at_once_than_the_server_allows(tmp_path: Path) -> N
 
 
 def test_a_stopping_server_saves_its_searches_and_says_so(tmp_path: Path) -> None:
-    from branchwise import read_trace
-    from branchwise.trace import Stopped
-
     model, replies = FakeModel(say, seconds=0.3), list[Any]()
     with serving(tmp_path, model, searches=2) as served:
         threads = [threading.Thread(target=lambda: replies.append(served.chat(model="tot_bfs"))) for _ in range(3)]
