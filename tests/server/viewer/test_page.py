@@ -351,6 +351,32 @@ def test_steering_is_offered_only_where_it_can_be_done(chrome: Browser, here: Si
     page.wait("!document.querySelector('.steer')")
 
 
+def test_acts_of_a_person_are_told(chrome: Browser, here: Site) -> None:
+    acts = [
+        {"act": "pause", "after": 1}, {"act": "go_on", "after": 1}, {"act": "favour", "after": 1, "node": 1, "label": "0", "text": "go left"},
+        {"act": "add", "after": 1, "node": 1, "label": "0", "text": "ask <b>Ann</b>", "by": "Bo"},
+        {"act": "budget", "after": 2, "budget": {"calls": 40}}, {"act": "approve", "after": 2, "node": 2},
+    ]  # fmt: skip
+    record(here.runs.folder / "steered.jsonl", [
+        started("Where to?"), expanded(0, [birth(1, 0, "go left")]), *({**act, "event": "steered"} for act in acts[:4]),
+        expanded(1, [birth(2, 0, "ask <b>Ann</b>")], role="person"), *({**act, "event": "steered"} for act in acts[4:]),
+        stopped(2, "ask Ann", reason="approved"),
+    ])  # fmt: skip
+    page = Watched.open(chrome)
+    page.page.goto(f"{here.url}/#run=steered")
+    page.wait("branchwise.app.panes[0]?.read")
+    text = page.page.locator("#details").inner_text()
+    for part in (
+        "Stopped: a person approved the answer.", "paused after step 1", "favoured thought 0", "added to thought 0: ask <b>Ann</b> by Bo",
+        "raised the budget: calls to 40", "approved thought 0.0",
+    ):  # fmt: skip
+        assert part in " ".join(text.split()), part
+    page.select(2)
+    assert "added by a person" in page.page.locator("#details").inner_text()
+    assert "a person's thought" in page.page.locator("#said").inner_text()
+    assert not page.complaints
+
+
 def test_a_narrow_window_still_shows_everything(chrome: Browser, here: Site) -> None:
     small(here.runs.folder)
     for width in (1000, 420):

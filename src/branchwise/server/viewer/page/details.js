@@ -47,6 +47,7 @@ function why(node, page) {
   }
   const words = [begin(node.statusReason), begin(node.fateReason)].filter(Boolean).map((text) => oneLine(text, 300));
   if (node.role === "answer") words.push("written by the answering call");
+  if (node.role === "person") words.push("added by a person");
   if (node.arrivals > 1) words.push(`${node.arrivals - 1} equal merged into it`);
   return words.length ? el("p.reason", { dir: "auto" }, words.join("; ")) : null;
 }

@@ -227,6 +227,8 @@ export class Painter {
     }
     const notes = [];
     if (node.arrivals > 1) notes.push(`×${node.arrivals}`);
+    if (node.role === "person") notes.push("a person's");
+    else if (node.acts.length) notes.push("steered");
     if (node.hidden) notes.push(`+${node.hidden} hidden`);
     if (notes.length && (scale >= 0.8 || node.lines.length < 2)) {
       pen.textAlign = "right";

@@ -12,6 +12,18 @@ const REASONS = {
   approved: "a person approved the answer",
   cancelled: "interrupted",
   failed: "something broke",
+  approved: "a person approved the answer",
+};
+
+/** Acts of a person in words. */
+export const ACTS = {
+  pause: "paused",
+  go_on: "went on",
+  prune: "pruned",
+  favour: "favoured",
+  add: "added to",
+  approve: "approved",
+  budget: "raised the budget:",
 };
 
 /** A stop reason in words. */
@@ -22,7 +34,7 @@ export function reasonText(stop) {
 
 /** How a run stands, as a word and a class: live, paused, solved, answered, unanswered, failed, unfinished. */
 export function standing(run, state) {
-  if (state.paused) return ["paused", "paused"];
+  if (!run.end && (state.paused || (state.live && run.paused))) return ["paused", "paused"];
   if (!run.end) return state.live ? ["running", "live"] : ["not finished", "unfinished"];
   if (run.end.solved) return ["solved", "solved"];
   if (run.end.reason === "failed") return ["failed", "failed"];
@@ -49,6 +61,7 @@ export function overview(page) {
     pathOf(page),
     cost(run),
     counted(run),
+    acted(page),
     notes(run),
     settings(run),
   );
@@ -181,6 +194,31 @@ function counted(run) {
     ),
     run.unparsed ? el("p.muted", {}, `${plural(run.unparsed, "judgement")} could not be read.`) : null,
   );
+}
+
+function acted(page) {
+  const { acts } = page.run;
+  if (!acts.length) return null;
+  const line = ({ act, node, text, budget, by, after }) => {
+    const more =
+      act === "add"
+        ? `: ${oneLine(text, 200)}`
+        : Object.entries(budget)
+            .map(([name, limit]) => ` ${oneLine(name, 20)} to ${oneLine(limit, 20)}`)
+            .join(",");
+    const where = node
+      ? el("button.link", { type: "button", onclick: () => page.go(node) }, node.label ? `thought ${node.label}` : "the problem")
+      : null;
+    return el(
+      "li",
+      {},
+      `${ACTS[act] ?? oneLine(act, 20)} `,
+      where,
+      more,
+      el("span.muted", {}, ` ${by ? `by ${oneLine(by, 40)}, ` : ""}after step ${after}`),
+    );
+  };
+  return el("section", {}, el("h3", {}, "Acts of a person"), el("ul.plain", {}, acts.slice(-100).map(line)));
 }
 
 function notes(run) {

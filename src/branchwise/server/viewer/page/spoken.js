@@ -11,6 +11,7 @@ export function spoken(node) {
     KINDS[node.kind].word,
     node.mergedInto ? `same as ${node.mergedInto.label}` : `value ${valueText(node.value)}`,
   ];
+  if (node.role === "person") words.push("a person's thought");
   if (node.onPath) words.push("on the path of the answer");
   return `${words.join(", ")}: ${oneLine(node.text)}${node.children.length ? `. ${node.children.length === 1 ? "1 child" : `${node.children.length} children`}` : ""}`;
 }

@@ -1,81 +1,13 @@
 // The tree of a run: a fold over the events of its trace, as branchwise/tree.py does it. Knows no canvas and no server.
 
 import { begin } from "./text.js";
+import { Thought } from "./thought.js";
 import { known, list, number, object, tidy } from "./tidy.js";
 
 const COUNTED = ["calls", "requests", "prompt", "cached", "completion"];
-const LABEL_DEPTH = 32;
-const MASK = (1n << 64n) - 1n;
 
 function nothing() {
   return { calls: 0, requests: 0, prompt: 0, cached: 0, completion: 0, cost: 0, estimated: false };
-}
-
-/** One thought in its place. `mergedInto` is set for an arrival that is equal to a thought that was there: it is drawn, but it is no thought of the tree. */
-class Thought {
-  constructor(birth, parent, index, text, status, reason) {
-    Object.assign(this, { birth, parent, index, text, status, statusReason: reason });
-    this.depth = parent ? parent.depth + 1 : 0;
-    this.children = [];
-    this.merged = [];
-    this.dropped = [];
-    this.fate = "undecided";
-    this.fateReason = "";
-    this.confidence = null;
-    this.arrivals = 1;
-    this.count = 0;
-    this.unknown = 0;
-    this.mean = null;
-    this.samples = [];
-    this.reason = "";
-    this.role = "";
-    this.mergedInto = null;
-    this.group = null;
-    this.from = null;
-    this.writtenBy = [];
-    this.onPath = false;
-    this.x = this.y = 0;
-    this.hidden = 0;
-    this.shownLine = null;
-  }
-
-  /** 1 for a proven state, 0 for a dead one, else the mean of the judged values; null while unknown. */
-  get value() {
-    return this.status === "solved" ? 1 : this.status === "dead" ? 0 : this.mean;
-  }
-
-  /** One word: answer, solved, dead, merged, kept, pruned or undecided. */
-  get kind() {
-    if (this.mergedInto) return "merged";
-    return this.status === "solved" || this.status === "dead" ? this.status : this.fate;
-  }
-
-  get path() {
-    const path = [];
-    for (let node = this; node.parent; node = node.parent) path.unshift(node);
-    return path;
-  }
-
-  /** The name by which calls mean this place: "0.2.1", "" for the root, a digest of the path where that would get long. */
-  get label() {
-    if (this.known === undefined) {
-      if (this.depth > LABEL_DEPTH) this.known = "~" + digest(this).toString(16).padStart(16, "0");
-      else this.known = this.depth > 1 ? `${this.parent.label}.${this.index}` : this.parent ? String(this.index) : "";
-    }
-    return this.known;
-  }
-}
-
-function digest(node) {
-  const missing = [];
-  let at = node;
-  for (; at.digest === undefined && at.parent; at = at.parent) missing.push(at);
-  let value = at.digest ?? 0x9e3779b97f4a7c15n;
-  for (const one of missing.reverse()) {
-    const mixed = ((value ^ BigInt(one.index + 1)) * 0xbf58476d1ce4e5b9n) & MASK;
-    value = one.digest = ((mixed ^ (mixed >> 29n)) * 0x94d049bb133111ebn) & MASK;
-  }
-  return value;
 }
 
 /** What a trace has told so far. */
@@ -101,6 +33,8 @@ export class Run {
     this.warnings = [];
     this.failures = [];
     this.others = [];
+    this.acts = [];
+    this.paused = false;
     this.lastWriters = new Map();
     this.answer = null;
     this.ended = false;
@@ -152,6 +86,9 @@ export class Run {
         break;
       case "warned":
         this.warnings.push(begin(event.text));
+        break;
+      case "steered":
+        this.steered(event);
         break;
       case "stopped":
         this.stopped(event);
@@ -238,6 +175,22 @@ export class Run {
       if (one.reason) node.reason = one.reason;
       if (group) node.group = group;
     }
+  }
+
+  /** What a person did; the marks and thoughts that came of it are events of their own. */
+  steered(event) {
+    const node = Number.isInteger(event.node) ? (this.nodes[event.node] ?? null) : null;
+    const act = {
+      act: begin(event.act),
+      after: number(event.after),
+      node,
+      text: begin(event.text),
+      budget: object(event.budget),
+      by: begin(event.by),
+    };
+    this.acts.push(act);
+    node?.acts.push(act);
+    if (act.act === "pause" || act.act === "go_on") this.paused = act.act === "pause";
   }
 
   stopped(event) {
