@@ -119,7 +119,7 @@ async def _run(
     rates = {name: _rate(flags[f"{name}_per_minute"]) for name in ("calls", "tokens")}
     stop = Stop()
     parallel: int = flags["parallel"] or 8
-    jobs: int = flags["jobs"] or parallel
+    jobs: int = min(flags["jobs"] or parallel, max(1, len(desk.grid.units)))
     bar = PullBar("the model", say)
     loop = asyncio.get_running_loop()
 
