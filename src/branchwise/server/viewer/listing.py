@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from branchwise.server.runs import Runs, Trace
+from branchwise.steering import Steering
 
 __all__ = ["Listing", "summary"]
 
@@ -47,7 +48,8 @@ class Listing:
         """A run of another process is seen by the lock on its trace."""
         ours = self._runs.live.get(trace.id)
         if ours is not None:
-            return {"live": True, "steering": bool(getattr(ours, "steering", False)), "paused": bool(getattr(ours, "paused", False))}
+            steering: Steering | None = getattr(ours, "steering", None)
+            return {"live": True, "steering": steering is not None and steering.active, "paused": steering is not None and steering.paused}
         live = False
         with suppress(OSError):
             live = trace.path.stat().st_ino in locked if locked is not None else time.time() - trace.modified < _FRESH
