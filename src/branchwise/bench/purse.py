@@ -85,6 +85,7 @@ class Purse(Till):
                 raise UsageError(f"a rate of {rate} a minute allows nothing")
         self._budget, self.spent = budget, spent
         self._holds: dict[str, Sum] = {}
+        self._gone: set[str] = set()
         self._calls, self._tokens = Pace(calls_per_minute, clock), Pace(tokens_per_minute, clock)
         self._turn, self._changed = asyncio.Lock(), asyncio.Event()
         self.empty = ""
@@ -98,7 +99,7 @@ class Purse(Till):
     async def reserve(self, ticket: str, worst: Sum) -> bool:
         """Wait for the rate, and for what others hold and may give back; false when `worst` does not fit into what is left."""
         async with self._turn:
-            while not self.empty:
+            while not self.empty and ticket.partition("/")[0] not in self._gone:
                 limit = self._breaks(worst)
                 if limit and not self._holds:
                     self.empty = limit
@@ -124,7 +125,12 @@ class Purse(Till):
         self._changed.set()
 
     async def lost(self, owner: str) -> None:
-        """A worker is gone: what its requests held may have been spent, and counts as spent. Tickets begin with the name of their owner."""
+        """A worker is gone: what its requests held may have been spent, and counts as spent; those that wait get nothing.
+
+        Tickets begin with the name of their owner.
+        """
+        self._gone.add(owner)
+        self._changed.set()
         for ticket in [ticket for ticket in self._holds if ticket.startswith(f"{owner}/")]:
             await self.settle(ticket, self._holds[ticket])
 

@@ -98,7 +98,8 @@ def test_a_unit_that_kills_three_workers_is_told_and_the_others_go_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("cause", "kind", "told"), [(UsageError("no such model"), UsageError, "no such model"), (ValueError("odd"), BranchwiseError, "a worker failed: odd")]
+    ("cause", "kind", "told"),
+    [(UsageError("no such model"), UsageError, "no such model"), (ValueError("odd"), BranchwiseError, "a worker failed: odd")],
 )
 def test_what_a_worker_raises_is_raised_here_and_it_lives_on(cause: Exception, kind: type[Exception], told: str) -> None:
     def behave(number: int, what: Any) -> Any:

@@ -103,6 +103,22 @@ def test_what_a_lost_worker_held_counts_as_spent() -> None:
     assert (purse.spent, purse.held) == (Sum(2, 200), Sum(1, 100))
 
 
+def test_what_a_lost_worker_still_waits_for_is_never_held() -> None:
+    async def go() -> Purse:
+        purse = Purse(Budget(tokens=100))
+        assert await purse.reserve("w2/1", Sum(1, 90))
+        waiting = asyncio.ensure_future(purse.reserve("w1/1", Sum(1, 50)))
+        behind = asyncio.ensure_future(purse.reserve("w3/1", Sum(1, 10)))
+        await asyncio.sleep(0)
+        await purse.lost("w1")
+        assert not await waiting
+        assert await behind
+        return purse
+
+    purse = asyncio.run(go())
+    assert purse.held == Sum(2, 100)
+
+
 def test_a_pace_lets_no_minute_have_more() -> None:
     clock, random = Clock(), Random(3)
     pace = Pace(600, clock)
