@@ -11,7 +11,7 @@ import re
 import secrets
 import time
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
@@ -81,6 +81,7 @@ class Runs:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._live: dict[str, Live] = {}
+        self._closing = asyncio.Event()
 
     @property
     def live(self) -> Mapping[str, Live]:
@@ -121,8 +122,14 @@ class Runs:
             del self._live[name]
             live.end()
 
+    @property
+    def closing(self) -> bool:
+        """Whether this process is about to end."""
+        return self._closing.is_set()
+
     def stop_all(self) -> None:
-        """End every run of this process; each keeps what it has."""
+        """End every run of this process; each keeps what it has. Who follows the runs of others is sent away."""
+        self._closing.set()
         for live in list(self._live.values()):
             live.stop.now()
 
@@ -144,10 +151,11 @@ class Runs:
                 if more is not None:
                     ours = True
                     await more.wait()
-                elif ours or _is_over(path, last):
+                elif ours or self.closing or _is_over(path, last):
                     return
                 else:
-                    await asyncio.sleep(_POLL)
+                    with suppress(TimeoutError):
+                        await asyncio.wait_for(self._closing.wait(), _POLL)
 
     async def subscribe(self, run: str, offset: int = 0) -> AsyncIterator[Event]:
         """The same as events, from the first on. Raises `UnknownName`, and `TraceError` for a line that is no event."""

@@ -45,8 +45,10 @@ def test_view_serves_until_it_is_interrupted(trace: Path, alone: bool) -> None:
     assert bool(found[2]) is alone
     runs = httpx2.get(found[1] + "runs").json()["runs"]
     assert sorted(run["id"] for run in runs) == (["one"] if alone else ["one", "two"])
-    child.send_signal(signal.SIGINT)
-    out, err = child.communicate(timeout=30)
+    with httpx2.stream("GET", f"{found[1]}runs/{runs[0]['id'] if alone else 'two'}/events") as stream:  # an open tab does not hold it up
+        next(stream.iter_lines())
+        child.send_signal(signal.SIGINT)
+        out, err = child.communicate(timeout=30)
     assert (child.returncode, out, err) == (0, "", "")
 
 

@@ -194,6 +194,20 @@ def test_a_trace_that_is_removed_while_it_is_watched_ends_with_a_word(tmp_path: 
     assert "gone" in json.loads(asyncio.run(watch()))["error"]
 
 
+def test_a_server_that_stops_sends_away_who_watches(tmp_path: Path) -> None:
+    trace(tmp_path / "one.jsonl")
+
+    async def watch() -> list[bytes]:
+        async with asyncio.timeout(10):
+            runs = Runs(tmp_path)
+            stream = follow(runs, "one", 0)
+            await anext(stream)
+            asyncio.get_running_loop().call_later(0.05, runs.stop_all)
+            return [line async for line in stream]
+
+    assert asyncio.run(watch()) == [], "the run has not ended, so nothing says so"
+
+
 def test_long_texts_are_cut_with_their_length_and_short_ones_kept() -> None:
     text = "é" * (LONGEST + 1)
     event = slim(json.dumps(expanded(0, [birth(1, 0, text), birth(2, 1, text[1:])])).encode(), 7)

@@ -24,7 +24,8 @@ _Line = tuple[int, bytes]
 
 
 async def follow(runs: Runs, id: str, start: int) -> AsyncIterator[bytes]:
-    """JSON lines: `{"events": [...], "next": byte}` as the trace grows, and `{"end": true, "cut": ...}` once nothing more can come.
+    """JSON lines: `{"events": [...], "next": byte}` as the trace grows, and `{"end": true, "cut": ...}` once nothing more can come
+    (but not when this process ends before the run).
 
     `next` is where to go on after a broken connection; `cut` says that a last line without its end was left out. A line that is no event
     ends the stream with `{"error": ...}`.
@@ -51,7 +52,8 @@ async def follow(runs: Runs, id: str, start: int) -> AsyncIterator[bytes]:
                 yield _line({"error": fault})
                 return
         await pump
-        yield _line({"end": True, "cut": runs.path(id).stat().st_size > at})
+        if not runs.closing:  # else the page asks again
+            yield _line({"end": True, "cut": runs.path(id).stat().st_size > at})
     except (OSError, UnknownName):
         yield _line({"error": "The trace is gone: it was moved or removed."})
     finally:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import re
 import shutil
+import signal
+import socket
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import uvicorn
@@ -20,6 +21,7 @@ from branchwise.server.config import Config
 from branchwise.server.guard import Guard
 from branchwise.server.keys import Keys
 from branchwise.server.runs import Runs
+from branchwise.server.start import _Server as Server
 from branchwise.server.start import bound
 from branchwise.server.viewer.serving import page_routes
 
@@ -52,14 +54,23 @@ def folder_of(where: Path) -> Iterator[tuple[Path, str]]:
 def show(where: Path, port: int, opened: Callable[[str], None]) -> None:
     """Serve until Ctrl-C. `opened(address)` is called once it listens. Raises `UsageError` where the port is taken."""
     with folder_of(where) as (folder, run), bound(HOST, port) as plug:
-        server = uvicorn.Server(uvicorn.Config(
-            application(Runs(folder)), log_config=None, access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=1,
-        ))  # fmt: skip
         address = f"http://{HOST}:{plug.getsockname()[1]}/" + (f"#run={run}" if run else "")
+        with suppress(KeyboardInterrupt):
+            asyncio.run(_serve(Runs(folder), plug, lambda: opened(address)))
 
-        async def serving() -> None:
-            asyncio.get_running_loop().call_soon(opened, address)
-            await server.serve(sockets=[plug])
 
-        with contextlib.suppress(KeyboardInterrupt):
-            asyncio.run(serving())
+async def _serve(runs: Runs, plug: socket.socket, ready: Callable[[], None]) -> None:
+    settings = uvicorn.Config(
+        application(runs), log_config=None, access_log=False, lifespan="off", server_header=False, timeout_graceful_shutdown=2,
+    )  # fmt: skip
+    server, loop = Server(settings), asyncio.get_running_loop()
+
+    def stop() -> None:
+        server.should_exit = True
+        runs.stop_all()
+
+    with suppress(NotImplementedError):  # elsewhere Ctrl-C ends the loop as it is
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, stop)
+    loop.call_soon(ready)
+    await server.serve(sockets=[plug])
