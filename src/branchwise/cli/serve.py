@@ -78,8 +78,8 @@ Examples:
 @option("Limits", "--queue", type=click.IntRange(0, 100_000), default=64, metavar="N",
         help="Searches of one key that wait for a place; beyond it, 429.  [default: 64]")
 @option("Limits", "--max-n", type=click.IntRange(1, 128), default=8, metavar="N", help="Choices of one request.  [default: 8]")
-@option("Limits", "--max-body", type=click.IntRange(1024, 1 << 30), default=1 << 20, metavar="BYTES",
-        help="Size of a request.  [default: 1048576]")
+@option("Limits", "--max-body", type=click.IntRange(1024, 1 << 30), default=1 << 18, metavar="BYTES",
+        help="Size of a request.  [default: 262144]")
 @option("Limits", "--grace", type=click.FloatRange(0, 3600), default=20.0, metavar="S",
         help="Seconds that requests have to end when the server stops.  [default: 20]")
 @option("Budget", "--max-calls", type=Limit(), default=400, metavar="N", help=f"Model calls of one request. {_LIMIT}  [default: 400]")

@@ -44,7 +44,7 @@ class Config:
     """Model calls at once, of all searches together."""
     choices: int = 8
     """The largest n."""
-    body: int = 1 << 20
+    body: int = 1 << 18
     """Bytes of a request's body."""
     hosts: frozenset[str] = frozenset({"localhost", "127.0.0.1", "::1"})
     """Host names that requests may carry; where a token is needed, also any address in numbers."""
