@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from branchwise import Budget, Scripted, solve
 from branchwise.cli.record import Record
 from branchwise.server.keys import Account, Keys
 from support.browsing import Site, Watched, birth, browser, call, expanded, record, site, started, stopped, toy_run
 from support.serving import serving
+from support.steered import METHODS, toy
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -103,27 +106,38 @@ def test_a_search_that_a_client_asked_for_appears_by_itself(chrome: Browser, tmp
         page.close()
 
 
-def test_the_page_folds_a_trace_as_the_program_does(chrome: Browser, here: Site) -> None:
-    run, page = toy_run(here, seed=5), Watched.open(chrome)
-    run.allow(1000)
-    run.result()
+def test_the_page_folds_a_trace_of_every_search_as_the_program_does(chrome: Browser, here: Site) -> None:
     small(here.runs.folder)
-    for name in (run.id, "small"):
+    names = ["small"]
+    for name, method in METHODS.items():
+        world = toy(len(names))
+        names.append(re.sub(r"\W+", "-", name))
+        trace = here.runs.folder / f"{names[-1]}.jsonl"
+        here.call(solve(world, method, Scripted(world.reply), budget=Budget(calls=300), trace=trace)).result(30)
+    page = Watched.open(chrome)
+    for name in names:
         page.page.goto(f"{here.url}/#run={name}")
         page.wait(f"branchwise.app.panes[0]?.id === '{name}' && branchwise.app.panes[0].read")
         told, known = page.run("branchwise.app.panes[0].run.counts"), Record.read(here.runs.path(name))
         counts = known.tree.counts()
         for key in ("generated", "kept", "pruned", "merged", "dropped", "dead"):
-            assert told[key] == getattr(counts, key), key
+            assert told[key] == getattr(counts, key), (name, key)
         roles = page.run("Object.fromEntries(branchwise.app.panes[0].run.byRole)")
         assert {role: (r["calls"], r["prompt"], r["completion"], r["cost"]) for role, r in roles.items()} == {
             role: (u.calls, u.prompt_tokens, u.completion_tokens, u.cost) for role, u in known.by_role.items()
         }
-        values = page.run("branchwise.app.panes[0].run.nodes.map((node) => [node.label, node.value, node.kind, node.samples])")
-        for node, (label, value, _, samples) in zip(known.tree.nodes, values, strict=True):
-            assert label == node.label
-            assert samples == list(node.samples)
+        values = page.run("branchwise.app.panes[0].run.nodes.map((node) => [node.label, node.value, node.samples, node.onPath])")
+        path = {0} if known.answer_node is None else {0, *(node.birth for node in known.answer_node.path)}
+        for node, (label, value, samples, on_path) in zip(known.tree.nodes, values, strict=True):
+            assert (label, samples) == (node.label, list(node.samples))
             assert value == (None if node.value is None else pytest.approx(node.value))
+            assert on_path == (node.birth in path and known.answer_node is not None), (name, node)
+        run = "branchwise.app.panes[0].run"
+        judged = page.run(f"{run}.nodes.filter((node) => node.samples.length).map((node) => {run}.judging(node).length)")
+        assert all(judged), f"{name}: a judged thought without the calls that judged it"
+        for node in known.tree.nodes[:: max(1, len(known.tree.nodes) // 6)]:
+            page.select(node.birth)
+    assert not page.complaints
 
 
 def test_deep_places_have_the_labels_of_the_calls(chrome: Browser, here: Site) -> None:
