@@ -282,8 +282,8 @@ class Run:
             self._working -= 1
             self.ledger.release(flight.number)
             if flight.serial:
-                self._serial = False
-            if self._unstarted:
+                self._serial = False  # the loop starts what comes next, unless this step has come to a limit
+            elif self._unstarted:
                 self.start()
 
     def _commit(self, flight: InFlight, outcome: Outcome) -> str:

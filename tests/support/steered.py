@@ -20,6 +20,7 @@ from branchwise import (
     Mcts,
     Method,
     Node,
+    Price,
     Propose,
     Refine,
     Request,
@@ -44,6 +45,7 @@ from support.models import FakeModel
 from support.worlds import PROMPTS, Toy
 
 ONCE = RetryPolicy(attempts=1)
+FREE = Price(0, 0)
 SMALL = Sampling(max_tokens=40)
 PROPOSE, VALUE = Propose(k=3, sampling=SMALL), Value(samples=2, sampling=SMALL)
 ANSWER = Sample(k=1, prompt="answer", whole=True, sampling=SMALL)
@@ -55,12 +57,12 @@ METHODS = {
     "beam, vote": Method(name="vote", generate=PROPOSE, evaluate=Vote(votes=2, sampling=SMALL), search=Beam(breadth=3, depth=3)),
     "dfs": Method(name="dfs", generate=PROPOSE, evaluate=VALUE, search=DepthFirst(depth=3, prune_at=0.01, max_steps=20)),
     "dfs, vote": Method(name="dfs", generate=PROPOSE, evaluate=Vote(votes=2, sampling=SMALL), search=DepthFirst(depth=3, max_steps=20)),
-    "best_first": Method(name="best_first", generate=PROPOSE, evaluate=VALUE, search=BestFirst(depth=4, prune_below=0.02, max_nodes=30)),
+    "best_first": Method(name="best_first", generate=PROPOSE, evaluate=VALUE, search=BestFirst(depth=4, prune_below=0.02, max_nodes=30), window=2),
     "best_first, back": Method(
         name="back", generate=PROPOSE, evaluate=VALUE, search=BestFirst(depth=4, prune_below=0.02, max_nodes=24, backtrack=True), answer=ANSWER,
     ),
-    "a_star": Method(name="a_star", generate=PROPOSE, evaluate=VALUE, search=AStar(depth=3, max_nodes=25)),
-    "mcts": Method(name="mcts", generate=PROPOSE, evaluate=VALUE, search=Mcts(rollouts=14, depth=4)),
+    "a_star": Method(name="a_star", generate=PROPOSE, evaluate=VALUE, search=AStar(depth=3, max_nodes=25), window=3),
+    "mcts": Method(name="mcts", generate=PROPOSE, evaluate=VALUE, search=Mcts(rollouts=20, depth=4), window=4),
     "puct, max": Method(name="puct", generate=PROPOSE, evaluate=VALUE, search=Mcts(rollouts=14, depth=4, puct=True, backup="max"), window=3),
     "mctsr": Method(
         name="mctsr", generate=SelfRefine(sampling=SMALL), evaluate=SelfReward(sampling=SMALL), pick=best_refined,
@@ -70,8 +72,8 @@ METHODS = {
     "chain": Method(name="chain", generate=ONE, evaluate=VALUE, search=Chain(depth=5), pick=last, answer=ANSWER),
     "refine": Method(name="refine", generate=REFINE, search=Chain(depth=5), pick=last),
     "then_refine": Method(
-        name="then_refine", generate=Staged(open=PROPOSE, complete=REFINE), evaluate=VALUE, search=ThenRefine(first=Beam(breadth=2, depth=2), rounds=3),
-        pick=last,
+        name="then_refine", generate=Staged(open=PROPOSE, complete=REFINE), evaluate=VALUE, pick=last,
+        search=ThenRefine(first=Beam(breadth=2, depth=2), rounds=3),
     ),
 }  # fmt: skip
 """Every search, and the settings of each that steering has to do with."""
@@ -127,7 +129,7 @@ class Person:
         for _ in range(self.acts):
             more, requests = self.rng.randint(1, self.pace), self.watch.model.requests
             until = len(requests) + more
-            while len(requests) < until:
+            while len(requests) < until:  # noqa: ASYNC110
                 await asyncio.sleep(0)
             for _ in range(self.rng.randrange(20)):
                 await asyncio.sleep(0)
@@ -165,14 +167,14 @@ class Person:
 
 async def steered(
     problem: Toy, method: Method, seed: int, trace: Path | None, *, kinds: tuple[str, ...] | None = None, acts: int = 6, budget: Budget | None = None,
-    parallel: int = 4, limit: float = 20.0,
+    parallel: int = 4, limit: float = 20.0, price: Price = FREE,
 ) -> tuple[Result, Person]:  # fmt: skip
     """A run with a random person."""
     watch, steering = Watch(FakeModel(problem.reply, jitter=seed, turns=25)), Steering()
     person = Person(steering, watch, Random(seed), acts, (2, 6, 12)[seed % 3], **({"kinds": kinds} if kinds else {}))
     task = asyncio.create_task(person.act())
     result = await asyncio.wait_for(
-        solve(problem, method, watch, seed=seed, trace=trace, parallel=parallel, steering=steering, budget=budget, retry=ONCE), limit
+        solve(problem, method, watch, seed=seed, trace=trace, parallel=parallel, steering=steering, budget=budget, retry=ONCE, price=price), limit
     )
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)

@@ -171,11 +171,11 @@ class DepthFirstFrontier:
             self._stack.append(self._current)
             self._visited -= 1
         self._next = None
-        if node.fate is Fate.PRUNED:
-            self._next = Expand(node)
-        else:
+        if node.fate is Fate.UNDECIDED:
             self._stack.append(node)
             self._visit()
+        else:
+            self._next = Expand(node)
 
     def prune(self, node: Node, gone: Set[int], dropped: Sequence[Step]) -> Sequence[Mark]:
         """Their turn never comes; when it was theirs, it is the next one's."""
