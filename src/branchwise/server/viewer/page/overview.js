@@ -12,7 +12,6 @@ const REASONS = {
   approved: "a person approved the answer",
   cancelled: "interrupted",
   failed: "something broke",
-  approved: "a person approved the answer",
 };
 
 /** Acts of a person in words. */
