@@ -19,6 +19,7 @@ from branchwise.server.completions import refused
 from branchwise.server.faults import Refusal
 from branchwise.server.guard import Guard
 from branchwise.server.search import Service
+from branchwise.server.steer import steer_route
 
 __all__ = ["build"]
 
@@ -36,7 +37,7 @@ def build(service: Service, more: Sequence[BaseRoute] = (), public: Collection[s
         )  # fmt: skip
         layers.insert(0, cors)
     return Starlette(
-        routes=[*api_routes(service), *more, *page], middleware=layers, max_body_size=config.body,
+        routes=[*api_routes(service), steer_route(service), *more, *page], middleware=layers, max_body_size=config.body,
         exception_handlers={HTTPException: _http_error, Exception: _fault},
     )  # fmt: skip
 

@@ -33,6 +33,17 @@ class Hold:
     account: Account
     amounts: Mapping[str, float]
 
+    def grow(self, limits: Mapping[str, float]) -> None:
+        """Hold as much back as the search may spend with these limits, by name. Raises `Spent` where the key has not that much left."""
+        account, amounts = self.account, dict(self.amounts)
+        for limit, cap in account.limits.items():
+            if limit in limits:
+                held = sum(other.amounts.get(limit, 0) for other in account.holds if other is not self)
+                if limits[limit] > cap - account.used(limit) - held:
+                    raise Spent(limit, held > 0)
+                amounts[limit] = limits[limit]
+        self.amounts = amounts
+
     def settle(self, usage: Usage) -> None:
         """Give back what was not spent."""
         account = self.account
@@ -54,7 +65,7 @@ class Account:
         amounts: dict[str, float] = {}
         for limit, cap in self.limits.items():
             held = sum(other.amounts.get(limit, 0) for other in self.holds)
-            left = cap - self._spent(limit) - held
+            left = cap - self.used(limit) - held
             if limit != "cost":
                 left = int(left)
             if left <= 0:
@@ -65,7 +76,8 @@ class Account:
         self.holds.add(found)
         return replace(budget, **amounts) if amounts else budget, found  # type: ignore[arg-type]
 
-    def _spent(self, limit: str) -> float:
+    def used(self, limit: str) -> float:
+        """What it has spent of `limit`, without what searches hold."""
         if limit == "cost":
             return (self.spent.cost or 0) / 1e6
         return self.spent.calls if limit == "calls" else self.spent.tokens

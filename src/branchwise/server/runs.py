@@ -10,7 +10,7 @@ import asyncio
 import re
 import secrets
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,6 +19,7 @@ from typing import Any, BinaryIO
 
 from branchwise.errors import UnknownName
 from branchwise.solve import Stop
+from branchwise.steering import Steering
 from branchwise.trace import Event, decode
 
 __all__ = ["Live", "Runs", "Trace"]
@@ -52,6 +53,12 @@ class Live:
     about: Mapping[str, Any] = field(default_factory=dict)
     """What the server knows of it beside the trace; no secret."""
     stop: Stop = field(default_factory=Stop)
+    steering: Steering = field(default_factory=Steering)
+    """For `solve`, so that a person can steer the run."""
+    owner: str = ""
+    """The name of the key that it was started with."""
+    grow: Callable[[Mapping[str, float]], None] = lambda limits: None
+    """Holds more of the owner's budget back, for these new limits of the run. Raises `Spent`."""
     started: float = field(default_factory=time.time)
     ended: bool = False
     _more: asyncio.Event = field(default_factory=asyncio.Event)

@@ -194,6 +194,7 @@ class Job:
         about = {"server": {"key": self.account.name}} | ({} if asked.own else {"settings": settings.to_json()})
         with service.runs.writing(about={"task": settings.task, "method": settings.method}) as live:
             self._lives.append(live)
+            live.owner, live.grow = self.account.name, hold.grow
             live.stop = stop = Keeping()
             if self.gone:
                 live.stop.now()
@@ -202,6 +203,7 @@ class Job:
                 found.result = await solve(
                     asked.problem, asked.method, model, budget=budget, seed=settings.seed, trace=live.path,
                     parallel=settings.parallel, price=service.price(settings), retry=service.retry, on_event=ear, stop=live.stop, about=about,
+                    steering=live.steering,
                 )  # fmt: skip
             except Exception as error:
                 found.refusal = failure(error)
