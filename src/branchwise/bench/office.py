@@ -46,15 +46,19 @@ class Office:
 
     async def post(self, owner: str, ops: Sequence[Op]) -> None:
         """What a worker has to tell, in its order. Raises `PermissionError` for a trace of a unit that is another worker's by now."""
+        refused = ""
         for kind, *rest in ops:
             if kind == "settle":
                 ticket, spent = rest
                 await self._purse.settle(ticket, spent)
                 continue
             unit, name, offset, data = rest
-            if self._owners.get(unit) != owner:
-                raise PermissionError(f"unit {unit} is another worker's")
-            self._write(name, offset, data)
+            if self._owners.get(unit) == owner:
+                self._write(name, offset, data)
+            else:
+                refused = refused or unit
+        if refused:
+            raise PermissionError(f"unit {refused} is another worker's")
 
     def _write(self, name: str, offset: int, data: bytes) -> None:
         """`data` at `offset`; an offset of 0 into a trace that is there means that it begins anew, and the old one is kept aside."""
@@ -78,15 +82,16 @@ class Office:
 
 
 class Link(Till):
-    """A worker's line to the office. What it tells is sent in order, many at once; `office` is the actor's handle.
+    """A worker's line to the office. What it tells is sent in order, one message at a time, each with all that has come up meanwhile.
 
-    Where nothing is limited, nothing is reserved: what was spent is told afterwards.
+    `office` is the actor's handle. Where nothing is limited, nothing is reserved: what was spent is told afterwards.
     """
 
     def __init__(self, office: Any, owner: str, limited: bool) -> None:
         self._office, self.owner, self._limited = office, owner, limited
         self._waiting: list[Op] = []
-        self._sending = asyncio.Lock()
+        self._told = self._there = 0
+        self._message: asyncio.Task[None] | None = None
 
     async def reserve(self, ticket: str, worst: Sum) -> bool:
         """See `Purse`."""
@@ -94,20 +99,30 @@ class Link(Till):
 
     async def settle(self, ticket: str, spent: Sum) -> None:
         """Told with the next message; at once where others may wait for what it gives back."""
-        self._waiting.append(("settle", ticket, spent))
+        self.tell(("settle", ticket, spent))
         if self._limited:
             await asyncio.shield(self.send())
 
     def tell(self, op: Op) -> None:
         """Told with the next message."""
         self._waiting.append(op)
+        self._told += 1
 
     async def send(self) -> None:
         """Everything that was told before is at the office when this returns."""
-        async with self._sending:
-            ops, self._waiting = self._waiting, []
-            if ops:
-                await self._office.post.remote(self.owner, ops)
+        mine = self._told
+        while self._there < mine:
+            if self._message is None:
+                self._message = asyncio.ensure_future(self._post())
+            await asyncio.shield(self._message)
+
+    async def _post(self) -> None:
+        ops, self._waiting = self._waiting, []
+        try:
+            await self._office.post.remote(self.owner, ops)
+        finally:
+            self._there += len(ops)
+            self._message = None
 
     async def take(self, unit: str) -> dict[str, bytes]:
         """See `Office`."""

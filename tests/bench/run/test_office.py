@@ -126,6 +126,52 @@ def test_many_things_are_told_in_one_message_and_none_is_lost(tmp_path: Path) ->
     asyncio.run(go())
 
 
+def test_while_a_message_is_on_its_way_the_next_one_gathers(tmp_path: Path) -> None:
+    async def go() -> None:
+        home = office(tmp_path / "home")
+        link = Link(home, "w", False)
+        post, running = home.actor.post, 0
+
+        async def slow(owner: str, ops: Any) -> None:
+            nonlocal running
+            running += 1
+            assert running == 1, "one at a time, so that the order is kept"
+            for _ in range(50):
+                await asyncio.sleep(0)
+            await post(owner, ops)
+            running -= 1
+
+        home.actor.post = slow
+
+        async def one(number: int) -> None:
+            for _ in range(5):
+                await link.settle(f"w/{number}", Sum(1, 1))
+                await link.send()
+
+        await asyncio.gather(*map(one, range(40)))
+        assert (await home.actor.state())[0] == Sum(200, 200)
+        assert home.messages.count("post") <= 12
+
+    asyncio.run(go())
+
+
+def test_what_is_refused_of_one_unit_is_not_lost_for_another(tmp_path: Path) -> None:
+    async def go() -> None:
+        home = office(tmp_path / "home")
+        link = Link(home, "w1", False)
+        await link.take("mine")
+        link.tell(("trace", "theirs", "theirs.jsonl", 0, b"1\n"))
+        link.tell(("trace", "mine", "mine.jsonl", 0, b"1\n"))
+        await link.settle("w1/1", Sum(1, 2))
+        with pytest.raises(PermissionError):
+            await link.send()
+        await link.send()
+        assert sorted(path.name for path in (tmp_path / "home" / TRACES).glob("*.jsonl")) == ["mine.jsonl"]
+        assert (await home.actor.state())[0] == Sum(1, 2)
+
+    asyncio.run(go())
+
+
 def test_with_limits_every_request_asks_first(tmp_path: Path) -> None:
     async def go() -> None:
         home = office(tmp_path / "home", Budget(calls=2))
