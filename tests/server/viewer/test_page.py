@@ -168,6 +168,9 @@ def test_a_thought_opens_with_samples_reasons_prompt_and_reply(chrome: Browser, 
     page.select(2)
     assert "value 0.2 is below 0.3" in panel.inner_text()
     assert "pruned" in panel.inner_text()
+    assert page.page.url.endswith("#run=small&thought=2")
+    page.page.reload()
+    panel.get_by_text("value 0.2 is below 0.3").wait_for()
     assert not page.complaints
 
 

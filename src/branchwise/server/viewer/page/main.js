@@ -3,6 +3,7 @@
 import { comparison } from "./compare.js";
 import { details } from "./details.js";
 import { askToken, showKeys, welcome } from "./dialogs.js";
+import { pressed } from "./keys.js";
 import { RunList } from "./list.js";
 import { overview } from "./overview.js";
 import { Pane } from "./pane.js";
@@ -22,7 +23,7 @@ class App {
     this.middle = document.getElementById("panes");
     this.dialog = document.getElementById("dialog");
     this.top();
-    document.addEventListener("keydown", (event) => this.key(event));
+    document.addEventListener("keydown", (event) => pressed(this, event));
     addEventListener("hashchange", () => this.route());
     if (source.one) {
       document.body.classList.add("single");
@@ -90,6 +91,13 @@ class App {
   address(...ids) {
     const [run, beside] = ids;
     location.hash = new URLSearchParams({ ...(run ? { run } : {}), ...(beside ? { beside } : {}) }).toString();
+  }
+
+  /** The present runs and the selected thought of the first, as they stand in the address. */
+  place(node) {
+    const [run, beside] = this.panes.map((pane) => pane.id);
+    const thought = node?.parent && !node.mergedInto ? { thought: node.birth } : {};
+    return new URLSearchParams({ run, ...(beside ? { beside } : {}), ...thought });
   }
 
   beside(id) {
@@ -165,6 +173,7 @@ class App {
     this.focused(pane);
     this.detail(true);
     if (opened) this.panel.focus();
+    if (pane === this.panes[0] && !this.source.one) history.replaceState(null, "", `#${this.place(pane.view.selected)}`);
   }
 
   focused(pane) {
@@ -241,30 +250,6 @@ class App {
   }
 
   // keys, theme, words
-
-  key(event) {
-    if (event.ctrlKey || event.metaKey || event.altKey || this.dialog.open || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName))
-      return;
-    const view = this.active?.view;
-    const inTree = view && document.activeElement === view.canvas;
-    const arrows = { ArrowLeft: "left", ArrowRight: "right", ArrowUp: "up", ArrowDown: "down" };
-    if (event.key in arrows && (inTree || document.activeElement === document.body)) view?.step(arrows[event.key]);
-    else if (event.key === "Enter" && inTree && view.selected) this.chosen(this.active, view.selected, true);
-    else if (event.key === "/") this.box.select();
-    else if (event.key === "?") this.help();
-    else if (event.key === "Escape") view?.canvas.focus();
-    else if (!view) return;
-    else if (event.key === "Home" && inTree) view.select(view.root);
-    else if ("aA".includes(event.key)) this.active.answer();
-    else if ("fF".includes(event.key)) this.active.fit();
-    else if ("nN".includes(event.key)) this.step(1);
-    else if ("pP".includes(event.key)) this.step(-1);
-    else if ("+=".includes(event.key)) view.zoom(1.25);
-    else if ("-−".includes(event.key)) view.zoom(1 / 1.25);
-    else if (event.key === "0") view.zoom(1 / view.camera.scale);
-    else return;
-    event.preventDefault();
-  }
 
   step(by) {
     this.active.next(by);

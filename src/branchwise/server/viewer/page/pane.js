@@ -144,6 +144,9 @@ export class Pane {
 
   counts() {
     const numbers = this.run.kinds;
+    const stamp = JSON.stringify([numbers, [...this.hidden], Boolean(this.run.answer)]);
+    if (this.counted === stamp) return;
+    this.counted = stamp;
     this.legend.replaceChildren(
       ...Object.entries(KINDS)
         .filter(([kind]) => numbers[kind] || kind === "kept")
