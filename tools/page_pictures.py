@@ -32,7 +32,7 @@ def take(chrome: Browser, here: Site, name: str, run: str, script: str = "", key
     page.page.wait_for_timeout(600)
     page.page.screenshot(path=OUT / f"{name}.png")
     with Image.open(OUT / f"{name}.png") as picture:
-        picture.convert("RGB").quantize(128, dither=Image.Dither.NONE).save(OUT / f"{name}.png", optimize=True)
+        picture.convert("RGB").quantize(256, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(OUT / f"{name}.png", optimize=True)
     assert not page.complaints, page.complaints
 
 
