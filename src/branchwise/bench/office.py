@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -40,9 +41,15 @@ class Office:
             found[path.name] = whole
         return found
 
-    async def reserve(self, ticket: str, worst: Sum) -> bool:
-        """See `Purse`."""
-        return await self._purse.reserve(ticket, worst)
+    async def reserve(self, wanted: Sequence[tuple[str, Sum]]) -> list[bool]:
+        """See `Purse`: what is said of the first of `wanted`, which may take a while, and of those behind it as long as that takes none."""
+        said = [await self._purse.reserve(*wanted[0])]
+        for ticket, worst in wanted[1:]:
+            one = self._purse.at_once(ticket, worst)
+            if one is None:
+                break
+            said.append(one)
+        return said
 
     async def post(self, owner: str, ops: Sequence[Op]) -> None:
         """What a worker has to tell, in its order. Raises `PermissionError` for a trace of a unit that is another worker's by now."""
@@ -92,10 +99,37 @@ class Link(Till):
         self._waiting: list[Op] = []
         self._told = self._there = 0
         self._message: asyncio.Task[None] | None = None
+        self._asking: deque[tuple[str, Sum, asyncio.Future[bool]]] = deque()
+        self._asks: asyncio.Task[None] | None = None
 
     async def reserve(self, ticket: str, worst: Sum) -> bool:
         """See `Purse`."""
-        return not self._limited or bool(await self._office.reserve.remote(ticket, worst))
+        if not self._limited:
+            return True
+        said: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._asking.append((ticket, worst, said))
+        if self._asks is None:
+            self._asks = asyncio.ensure_future(self._ask())
+        return await said
+
+    async def _ask(self) -> None:
+        """Ask for everybody who waits, until nobody does. What was granted to one who is gone is given back."""
+        try:
+            while self._asking:
+                wanted = [(ticket, worst) for ticket, worst, _ in self._asking]
+                for granted in await self._office.reserve.remote(wanted):
+                    ticket, _, said = self._asking.popleft()
+                    if not said.done():
+                        said.set_result(granted)
+                    elif granted:
+                        await self.settle(ticket, Sum())
+        except Exception as error:
+            while self._asking:
+                _, _, said = self._asking.popleft()
+                if not said.done():
+                    said.set_exception(error)
+        finally:
+            self._asks = None
 
     async def settle(self, ticket: str, spent: Sum) -> None:
         """Told with the next message; at once where others may wait for what it gives back."""

@@ -106,9 +106,7 @@ class Purse(Till):
                     break
                 wait = max(self._calls.wait(), self._tokens.wait())
                 if not limit and wait <= 0:
-                    self._holds[ticket] = worst
-                    self._calls.take(worst.calls)
-                    self._tokens.take(worst.tokens)
+                    self._hold(ticket, worst)
                     return True
                 self._changed.clear()
                 try:
@@ -116,6 +114,20 @@ class Purse(Till):
                 except TimeoutError:
                     continue
         return False
+
+    def at_once(self, ticket: str, worst: Sum) -> bool | None:
+        """As `reserve`, where that needs no waiting; `None` where it does, or where others wait."""
+        if self.empty or ticket.partition("/")[0] in self._gone:
+            return False
+        if self._turn.locked() or self._breaks(worst) or max(self._calls.wait(), self._tokens.wait()) > 0:
+            return None
+        self._hold(ticket, worst)
+        return True
+
+    def _hold(self, ticket: str, worst: Sum) -> None:
+        self._holds[ticket] = worst
+        self._calls.take(worst.calls)
+        self._tokens.take(worst.tokens)
 
     async def settle(self, ticket: str, spent: Sum) -> None:
         """Charge what was spent, and give the rest of the hold back. A ticket that is not held is charged all the same."""

@@ -172,6 +172,62 @@ def test_what_is_refused_of_one_unit_is_not_lost_for_another(tmp_path: Path) -> 
     asyncio.run(go())
 
 
+def test_requests_that_wait_are_asked_for_together_in_their_order(tmp_path: Path) -> None:
+    async def go() -> None:
+        home = office(tmp_path / "home", Budget(calls=30))
+        link, order, refused = Link(home, "w", True), list[int](), list[int]()
+
+        async def one(number: int) -> None:
+            if not await link.reserve(f"w/{number}", Sum(2, 1)):
+                refused.append(number)
+                return
+            order.append(number)
+            await asyncio.sleep(0)
+            await link.settle(f"w/{number}", Sum(1, 1))
+
+        await asyncio.gather(*map(one, range(40)))
+        spent, empty = await home.actor.state()
+        assert order == list(range(len(order)))
+        assert (spent.calls, empty) == (len(order), "calls")
+        assert len(order) in (29, 30)
+        assert len(order) + len(refused) == 40
+        assert home.messages.count("reserve") < 25
+
+    asyncio.run(go())
+
+
+def test_what_is_granted_to_one_who_is_gone_is_given_back(tmp_path: Path) -> None:
+    async def go() -> None:
+        home = office(tmp_path / "home", Budget(calls=4))
+        link = Link(home, "w", True)
+        assert await link.reserve("w/1", Sum(3))
+        gone = asyncio.ensure_future(link.reserve("w/2", Sum(3)))
+        stays = asyncio.ensure_future(link.reserve("w/3", Sum(2)))
+        for _ in range(5):
+            await asyncio.sleep(0)
+        gone.cancel()
+        await link.settle("w/1", Sum(1))
+        assert await stays
+        assert home.actor._purse.held == Sum(2)
+
+    asyncio.run(go())
+
+
+def test_an_office_that_fails_fails_those_who_wait(tmp_path: Path) -> None:
+    async def go() -> None:
+        home = office(tmp_path / "home", Budget(calls=4))
+
+        async def broken(wanted: Any) -> Any:
+            raise ConnectionError("gone")
+
+        home.actor.reserve = broken
+        link = Link(home, "w", True)
+        said = await asyncio.gather(*[link.reserve(f"w/{n}", Sum(1)) for n in range(3)], return_exceptions=True)
+        assert [type(one) for one in said] == [ConnectionError] * 3
+
+    asyncio.run(go())
+
+
 def test_with_limits_every_request_asks_first(tmp_path: Path) -> None:
     async def go() -> None:
         home = office(tmp_path / "home", Budget(calls=2))
