@@ -118,33 +118,31 @@ def read_asked(chat: Chat, config: Config, upstreams: Mapping[str, str]) -> Requ
     if not isinstance(progress, bool):
         raise _bad("progress", "it must be true or false")
     given = _flags(own)
-    task_name, method, upstream = read_name(chat.model, config, upstreams)
+    task_name, name, upstream = read_name(chat.model, config, upstreams)
     if (named := given.pop("task", None)) is not None:
-        task_name, method, upstream = _of_task(str(named), chat.model, config, upstreams)
+        task_name, name, upstream = _of_task(str(named), chat.model, config, upstreams)
     task = config.tasks[task_name]
     n = chat.n or 1
     if n > config.choices:
         raise Refusal(400, f"n is {n}; this server gives at most {config.choices} choices", param="n", code="invalid_value")
-    flags = {**config.flags, **given, "task": config.files.get(task_name, task_name), "method": method, "model": upstreams[upstream]}
+    flags = {**config.flags, **given, "task": config.files.get(task_name, task_name), "method": name, "model": upstreams[upstream]}
     if chat.temperature is not None:
         flags.setdefault("temperature", chat.temperature)
     if chat.seed is not None:
         flags["seed"] = _same(given, "seed", chat.seed)
     try:
         flags["problem"] = problem_text(chat.messages, task)
-        settings = _settings(flags, config, task, chat)
         budget = _budget(given, config.budget, n)
+        settings, method = _settings(flags, config, chat)
         settings = dataclasses.replace(settings, budget=budget.to_json(), parallel=config.parallel)
-        searches = tuple(_search(dataclasses.replace(settings, seed=settings.seed + i), budget, upstream) for i in range(n))
+        problem = settings.make_problem()
+        estimate(problem, method, budget=budget)  # refuses what could only fail later: a problem that it does not suit, a prompt that is not there
+        asked = Asked(settings=settings, problem=problem, method=method, budget=budget, upstream=upstream)
+        seeds = range(settings.seed + 1, settings.seed + n)
+        searches = (asked, *(dataclasses.replace(asked, settings=dataclasses.replace(settings, seed=seed)) for seed in seeds))
     except UsageError as error:
         raise of_usage(error) from None
     return Request(searches=searches, progress=progress, chat=chat)
-
-
-def _search(settings: Settings, budget: Budget, upstream: str) -> Asked:
-    problem, method = settings.make_problem(), settings.make_method()
-    estimate(problem, method, budget=budget)  # refuses what could only fail later: a problem that it does not suit, a prompt that is not there
-    return Asked(settings=settings, problem=problem, method=method, budget=budget, upstream=upstream)
 
 
 def _of_task(task: str, model: str, config: Config, upstreams: Mapping[str, Any]) -> tuple[str, str, str]:
@@ -154,7 +152,8 @@ def _of_task(task: str, model: str, config: Config, upstreams: Mapping[str, Any]
     return read_name(f"{task.lower()}/{model.rpartition('/')[2] if '/' in model.partition('@')[0] else model}", config, upstreams)
 
 
-def _settings(flags: dict[str, Any], config: Config, task: Task, chat: Chat) -> Settings:
+def _settings(flags: dict[str, Any], config: Config, chat: Chat) -> tuple[Settings, Method]:
+    """The settings, with the models of other roles and the length of the answer where the method has such calls, and the method."""
     settings = merge(flags)
     method = settings.make_method()
     roles = {role: spec for role, spec in config.role_models.items() if getattr(method, role) is not None}
@@ -162,7 +161,10 @@ def _settings(flags: dict[str, Any], config: Config, task: Task, chat: Chat) -> 
     if chat.limit is not None and method.answer is not None and "max_tokens" not in sampling.get("answer", {}):
         usual = getattr(getattr(method.answer, "sampling", None), "max_tokens", chat.limit)
         sampling.setdefault("answer", {})["max_tokens"] = min(chat.limit, usual)
-    return dataclasses.replace(settings, models=roles, sampling=sampling)
+    if not roles and sampling == settings.sampling:
+        return settings, method
+    settings = dataclasses.replace(settings, models=roles, sampling=sampling)
+    return settings, settings.make_method()
 
 
 def _same(given: Mapping[str, Any], name: str, value: Any) -> Any:
