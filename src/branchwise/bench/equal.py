@@ -3,8 +3,8 @@
 How it is spent. The amount A is in tokens, calls or dollars. Repeats run one after the other, each with one step at a time (window 1), so that
 what was spent after every step is exact. They go on until A is passed; then what is kept ends either with the last step (and the writing of the
 answer) below A, or with the first one above it. Which of the two is drawn: the upper one with the probability that makes the mean A, by a number
-that belongs to the item and the seed, so that neither cost nor answer can shape it. So a unit is off A by a part of a step, and a method's mean
-over many items is A, however large its steps are. Methods that sample many whole answers in one step (cot_sc, best_of_n) get fewer of them where
+that belongs to the item and the seed, whatever is answered. So a unit is off A by a part of a step, and a method's mean over many items is A,
+however large its steps are. Methods that sample many whole answers in one step (cot_sc, best_of_n) get fewer of them where
 their room is less.
 """
 
