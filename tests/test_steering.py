@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import itertools
+import os
 import shutil
+import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
@@ -36,11 +39,14 @@ from branchwise.trace import Call, Expanded, Judged, Started, Steered, Stopped
 from support.models import FakeModel, silent
 from support.runs import random_budget
 from support.steered import METHODS, ONCE, PROPOSE, VALUE, Watch, is_below, named, steered, toy
+from support.steered_killed import ACTS as KILLED_ACTS
+from support.steered_killed import run as steered_run
 from support.tapes import samples_of
 from support.trees import snapshot
 from support.worlds import Toy
 
 SEED = 27
+TESTS = Path(__file__).parent
 CHAINS = ("chain", "refine")
 
 
@@ -609,3 +615,34 @@ async def test_dfs_and_chain_accept_what_their_order_allows() -> None:
     assert mine.children, "the chain went on from it"
     assert mine.parent is not None
     assert list(mine.parent.children) == [mine]
+
+
+@pytest.mark.parametrize("name", ["beam", "dfs", "best_first", "mcts", "mctsr", "adaptive"])
+async def test_a_steered_run_killed_at_every_event_goes_on_with_the_acts_that_were_done(name: str, tmp_path: Path) -> None:
+    """The tree is that of an unbroken run with the same acts, and only what is missing is paid."""
+    command = [sys.executable, str(TESTS / "support" / "steered_killed.py"), str(tmp_path), name, str(SEED)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env={**os.environ, "PYTHONPATH": str(TESTS)})  # noqa: ASYNC221
+    assert done.returncode == 0, done.stderr
+    events = int(done.stdout)
+    assert events > 15
+    unbroken: dict[int, tuple[Result, set[Any]]] = {}
+    seen = set()
+    for n in range(2, events + 1):
+        trace = tmp_path / f"{n}.jsonl"
+        acts = [event for event in read_trace(trace) if isinstance(event, Steered)]
+        count = max((sorted(KILLED_ACTS).index(act.after) + 1 for act in acts if act.after in KILLED_ACTS), default=0)
+        if count not in unbroken:
+            model = FakeModel(toy(SEED, dead=0).reply)
+            unbroken[count] = (await steered_run(name, SEED, model, count), set(model.samples))
+        whole, everything = unbroken[count]
+        taped = samples_of(trace)
+        model = FakeModel(toy(SEED, dead=0).reply, jitter=n)
+        again = await solve(
+            toy(SEED, dead=0), METHODS[name], model, seed=SEED, resume=trace, budget=Budget(calls=60), parallel=1 + n % 5,
+        )  # fmt: skip
+        assert snapshot(again.tree) == snapshot(whole.tree), (n, count, again.warnings)
+        assert (again.stop_reason, again.answer) == (whole.stop_reason, whole.answer)
+        assert not set(model.samples) & taped, "what was paid is not paid again"
+        assert everything <= set(model.samples) | taped
+        seen.add(count)
+    assert len(seen) >= 2
