@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +16,7 @@ import httpx2
 import openai
 import uvicorn
 
-from branchwise import LanguageModel, Request, RetryPolicy, Scripted
+from branchwise import LanguageModel, Message, Request, RetryPolicy, Scripted
 from branchwise.server.app import build
 from branchwise.server.config import Config
 from branchwise.server.keys import Keys
@@ -123,3 +125,52 @@ def serving(
         assert not thread.is_alive(), "the server did not stop"
     if failed:
         raise failed[0]
+
+
+@dataclass
+class Backend:
+    """An OpenAI-compatible server of 150 ms a reply. `served` counts replies."""
+
+    model: str = ""
+    served: int = 0
+
+
+@contextmanager
+def slow_backend() -> Iterator[Backend]:
+    """The model behind the program, where that is a process of its own."""
+    state, wake = Backend(), threading.Event()
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            prompt = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["messages"][-1]["content"]
+            wake.wait(0.15)
+            state.served += 1
+            role = "evaluate" if prompt.startswith("Judge") else "generate"
+            message = {"role": "assistant", "content": say(Request((Message("user", prompt),), 1, role), 0)}
+            usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
+            choices = [{"index": 0, "finish_reason": "stop", "message": message}]
+            reply = {"id": "x", "object": "chat.completion", "created": 1, "model": "slow", "usage": usage, "choices": choices}
+            data = json.dumps(reply).encode()
+            try:
+                self.send_response(200)
+                self.send_header("Content-Length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+            except OSError:  # the program was killed
+                pass
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads = True
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+    thread.start()
+    state.model = f"http://127.0.0.1:{server.server_address[1]}/v1#slow"
+    try:
+        yield state
+    finally:
+        wake.set()
+        server.shutdown()
+        server.server_close()
+        thread.join()

@@ -8,7 +8,6 @@ import signal
 import subprocess
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +17,10 @@ from click.testing import CliRunner
 
 from branchwise import read_trace
 from branchwise.cli.main import cli
-from branchwise.model.base import Message, Request
 from branchwise.server.start import bound
 from branchwise.trace import Call, Stopped
 from support.program import execute, spawn, wait_for
-from support.serving import QUESTION, TOLD, say
+from support.serving import QUESTION, TOLD, Backend, slow_backend
 
 SCRIPT = '{"role": "evaluate", "replies": ["{\\"score\\": 0.6}"]}\n{"contains": ["Name at most"], "replies": ["1. look\\n2. measure"]}\n' \
          '{"replies": ["Answer: Yes, for ten minutes."]}\n'  # fmt: skip
@@ -51,45 +49,9 @@ def ask(url: str, **body: Any) -> httpx2.Response:
 
 
 @pytest.fixture
-def backend() -> Iterator[Any]:
-    """A slow OpenAI-compatible server, and how many replies it gave."""
-
-    class Handler(BaseHTTPRequestHandler):
-        served = 0
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            prompt = body["messages"][-1]["content"]
-            role = "evaluate" if prompt.startswith("Judge") else "generate"
-            wake.wait(0.15)
-            Handler.served += 1
-            message = {"role": "assistant", "content": say(Request((Message("user", prompt),), 1, role), 0)}
-            usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-            data = json.dumps({"id": "x", "object": "chat.completion", "created": 1, "model": "slow", "usage": usage,
-                               "choices": [{"index": 0, "finish_reason": "stop", "message": message}]}).encode()  # fmt: skip
-            try:
-                self.send_response(200)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-            except OSError:
-                pass
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    wake = threading.Event()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
-    thread.start()
-    server.model = f"http://127.0.0.1:{server.server_address[1]}/v1#slow"  # type: ignore[attr-defined]
-    server.handler = Handler  # type: ignore[attr-defined]
-    yield server
-    wake.set()
-    server.shutdown()
-    server.server_close()
-    thread.join()
+def backend() -> Iterator[Backend]:
+    with slow_backend() as found:
+        yield found
 
 
 # Case 91
@@ -167,12 +129,12 @@ def test_a_task_of_a_file_that_was_named_can_be_asked_for(script: str, tmp_path:
     assert ask(url, model=names[0]).status_code in (200, 422)
 
 
-def test_the_first_signal_saves_what_runs_and_ends_in_time(backend: Any, home: Path) -> None:
+def test_the_first_signal_saves_what_runs_and_ends_in_time(backend: Backend, home: Path) -> None:
     process, url = started("--model", backend.model)
     replies: list[httpx2.Response] = []
     thread = threading.Thread(target=lambda: replies.append(ask(url, model="tot_bfs", branchwise={"depth": 9})))
     thread.start()
-    wait_for(lambda: backend.handler.served >= 3)
+    wait_for(lambda: backend.served >= 3)
     process.send_signal(signal.SIGINT)
     assert process.wait(10) == 0
     thread.join()
@@ -184,7 +146,7 @@ def test_the_first_signal_saves_what_runs_and_ends_in_time(backend: Any, home: P
     assert end.reason == "cancelled"
 
 
-def test_kill_9_leaves_every_trace_readable_and_every_run_can_be_gone_on_with(backend: Any, home: Path) -> None:
+def test_kill_9_leaves_every_trace_readable_and_every_run_can_be_gone_on_with(backend: Backend, home: Path) -> None:
     process, url = started("--model", backend.model, "--searches", 4)
 
     def left(**body: Any) -> None:
@@ -195,7 +157,7 @@ def test_kill_9_leaves_every_trace_readable_and_every_run_can_be_gone_on_with(ba
     threads = [threading.Thread(target=left, kwargs={"model": method, "seed": seed}) for seed, method in enumerate(methods)]
     for thread in threads:
         thread.start()
-    wait_for(lambda: backend.handler.served >= 20)
+    wait_for(lambda: backend.served >= 20)
     process.kill()
     process.wait()
     for thread in threads:
@@ -208,13 +170,13 @@ def test_kill_9_leaves_every_trace_readable_and_every_run_can_be_gone_on_with(ba
         assert not isinstance(events[-1], Stopped)
         paid += sum(len(event.samples) for event in events if isinstance(event, Call))
     assert paid >= 20 - 8, "no more is lost than what was in flight"
-    before = backend.handler.served
+    before = backend.served
     done = execute("solve", "--resume", traces[0], "--json", "--max-calls", 40)
     assert done.returncode in (0, 3), done.stderr
     result = json.loads(done.stdout)
     replayed = sum(len(event.samples) for event in read_trace(traces[0]) if isinstance(event, Call))
     assert result["usage"]["calls"] <= 40
-    assert backend.handler.served - before <= result["usage"]["calls"]
+    assert backend.served - before <= result["usage"]["calls"]
     assert replayed == result["usage"]["calls"]
     _, again = started("--model", backend.model)
     assert len(httpx2.get(f"{again}/runs").json()["runs"]) == 4

@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import anyio
 import mcp_types as types
 import pytest
 from click.testing import CliRunner
@@ -21,7 +22,7 @@ from branchwise import UsageError, read_trace
 from branchwise.cli.main import cli
 from branchwise.server.compare import comparison
 from branchwise.trace import Stopped
-from support.serving import ANSWER, PROPOSED, TOLD
+from support.serving import ANSWER, PROPOSED, TOLD, slow_backend
 
 QUESTION = "Should we cache the sessions?"
 SCRIPT = '{"role": "evaluate", "contains": ["thought:\\nin redis"], "replies": ["{\\"reason\\": \\"quick\\", \\"score\\": 0.9}"]}\n' \
@@ -78,6 +79,29 @@ async def test_deliberate_answers_with_progress_and_a_trace(tmp_path: Path, mode
     *_, end = read_trace(tmp_path / "runs" / f"{found['run']}.jsonl")
     assert isinstance(end, Stopped)
     assert end.usage["calls"] == found["calls"]
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+async def test_a_call_that_is_cancelled_ends_its_search(tmp_path: Path, mode: str) -> None:
+    with slow_backend() as backend:
+        async with connected(tmp_path, "--model", backend.model, mode=mode) as client:
+            with anyio.move_on_after(20) as scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(client.call_tool, "deliberate", {"problem": QUESTION, "method": "tot_bfs", "depth": 9})
+                    while backend.served < 3:  # noqa: ASYNC110
+                        await anyio.sleep(0.02)
+                    tasks.cancel_scope.cancel()
+            assert not scope.cancelled_caught
+            await anyio.sleep(0.5)
+            served = backend.served
+            await anyio.sleep(0.5)
+            assert backend.served == served
+            (trace,) = (tmp_path / "runs").glob("*.jsonl")
+            *_, end = read_trace(trace)
+            assert isinstance(end, Stopped)
+            assert end.reason == "cancelled"
+            refused = await client.call_tool("deliberate", {"problem": " "})
+            assert refused.is_error
 
 
 async def test_a_budget_is_held_and_a_larger_one_than_the_servers_is_refused(tmp_path: Path, model: str) -> None:
