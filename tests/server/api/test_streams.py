@@ -7,13 +7,17 @@ import json
 import socket
 import threading
 import time
+from collections import Counter
 from pathlib import Path
+from random import Random
 from typing import Any
 
+import httpx2
 import pytest
 
 from branchwise import Reply, Request, Scripted, read_trace
 from branchwise.errors import PermanentError
+from branchwise.server.keys import Account, Keys
 from branchwise.server.streaming import Outbox, comment, data
 from branchwise.trace import Call, Stopped
 from support.models import FakeModel
@@ -236,3 +240,37 @@ def test_what_was_paid_is_in_the_trace_of_a_search_that_was_left(tmp_path: Path)
     assert sum(len(event.samples) for event in read if isinstance(event, Call)) > 0
     assert isinstance(read[-1], Stopped)
     assert spent.calls == read[-1].usage["calls"] == model.calls
+
+
+async def test_a_storm_of_clients_that_go_away_leaves_nothing_behind(tmp_path: Path) -> None:
+    random, model = Random(1), FakeModel(say, seconds=0.03)
+    account = Account("ann", {"calls": 100_000})
+    with serving(tmp_path, model, keys=Keys([("ann-0123456789abcdef", account)]), searches=3, queue=20) as served:
+        async with httpx2.AsyncClient(base_url=served.url, headers={"Authorization": "Bearer ann-0123456789abcdef"}) as client:
+
+            async def one() -> int:
+                body = {"model": random.choice(["io", "tot_bfs", "best_first"]), "messages": QUESTION, "n": random.randint(1, 3),
+                        "stream": random.random() < 0.5}  # fmt: skip
+                try:
+                    reply = await client.post("/v1/chat/completions", json=body, timeout=random.choice([0.02, 0.1, 0.3, 1.0, 30.0]))
+                    return reply.status_code
+                except httpx2.TimeoutException:
+                    return 0
+
+            codes = Counter(await asyncio.gather(*(one() for _ in range(120))))
+        assert codes[0] > 20
+        assert codes[429] > 5
+        assert codes[200] > 0
+        assert set(codes) <= {0, 200, 429}
+        gate = served.service.gate
+        wait_for(lambda: served.call(lambda: (gate.running, gate.waiting)) == (0, 0))
+        assert not served.service.runs.live
+        assert not account.holds
+        assert account.spent.calls == model.calls
+        assert model.flying == 0
+        assert served.chat("ann-0123456789abcdef").status_code == 200
+    assert all(isinstance(end, Stopped) for end in ends(tmp_path))
+
+
+def ends(folder: Path) -> list[Any]:
+    return [list(read_trace(trace))[-1] for trace in folder.glob("*.jsonl")]
