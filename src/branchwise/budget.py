@@ -149,10 +149,13 @@ class Budget:
     def __post_init__(self) -> None:
         for f in fields(self):
             value = getattr(self, f.name)
+            if value is None:
+                continue
             whole = f.name in ("calls", "tokens", "nodes")
-            if value is not None and (isinstance(value, bool) or not isinstance(value, Integral if whole else Real)):
+            number = isinstance(value, Integral if whole else Real)
+            if isinstance(value, bool) or not number:
                 raise UsageError(f"a budget's {f.name} is a {'whole ' if whole else ''}number or None, not {value!r}")
-            if value is not None and not value > 0:
+            if not getattr(self, f.name) > 0:
                 raise UsageError(f"a budget of {value} {f.name} allows nothing; give a positive number, or leave it out for no limit")
 
     def to_json(self) -> dict[str, Any]:
