@@ -57,6 +57,7 @@ RUNS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "odyssey": ("16:25", ANSWERS),
 }
 """Task to its items (tasks that share a list take different ones) and what bounds the run: two cores have about an hour."""
+ITEMS = 10
 TITLE = "Every task with the local model"
 BEGIN, END = "<!-- made by tools/task_runs.py -->", "<!-- end -->"
 
@@ -258,6 +259,9 @@ def main() -> int:
         return 0
     given.out.mkdir(parents=True, exist_ok=True)
     for task in given.only or RUNS:
+        results = given.out / f"{task}.jsonl"
+        if results.exists() and len(rows_of(results)) == ITEMS:
+            continue
         words = arguments(task, given.model, given.parallel, given.jobs, given.out)
         sys.stderr.write(f"$ branchwise {shlex.join(words)}\n")
         began = time.monotonic()
