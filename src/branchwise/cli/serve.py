@@ -119,7 +119,7 @@ def serve_command(**flags: Any) -> None:
 
     serve(Start(
         config=config, host=flags["host"], port=flags["port"], models=names, keys=keys, folder=flags["runs"] or home() / "runs",
-        key_file=flags["key_file"], prices=flags["prices"], say=say,
+        key_file=flags["key_file"], prices=flags["prices"], say=say, quiet=quiet,
     ))  # fmt: skip
 
 

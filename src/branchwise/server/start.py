@@ -42,6 +42,8 @@ class Start:
     key_file: Path | None = None
     prices: Path | None = None
     say: Callable[[str], None] = lambda text: None
+    quiet: bool = False
+    """Log only what went wrong."""
 
 
 def serve(start: Start) -> None:
@@ -51,7 +53,7 @@ def serve(start: Start) -> None:
 
 
 async def _serve(start: Start, plug: socket.socket) -> None:
-    _log_to_stderr()
+    _log_to_stderr(logging.WARNING if start.quiet else logging.INFO)
     async with running(start) as service:
         where = _address(start.host, plug)
         server = _Server(uvicorn.Config(
@@ -114,11 +116,11 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _log_to_stderr() -> None:
+def _log_to_stderr(level: int) -> None:
     """One line a request. Text of users and models is never logged."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     for log in (LOG, logging.getLogger("uvicorn.error")):
         log.handlers, log.propagate = [handler], False
-    LOG.setLevel(logging.INFO)
+    LOG.setLevel(level)
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
