@@ -25,4 +25,4 @@ def test_two_hundred_clients_at_once() -> None:
     assert found["one_client"]["own_ms"]["p50"] < 20
     noise = found["direct_ms"]["p95"] - 50
     if noise < 2:  # on a machine that does something else besides, the time on the clock says nothing of the server
-        assert many["own_ms"]["p95"] < 40, "wanted: 20; measured 15.7, see docs/server.md"
+        assert many["own_ms"]["p95"] < 40, "wanted: 20; measured 17.1, see docs/server.md"
