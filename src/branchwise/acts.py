@@ -7,6 +7,7 @@ steps in flight are the same whatever the latency; which of those steps have sta
 from __future__ import annotations
 
 import asyncio
+import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -55,7 +56,8 @@ class Acts:
     """The acts of one run. `due` are those that are to be done at the next place, recorded ones at their own."""
 
     def __init__(self, run: Run, steering: Steering | None, recorded: Sequence[Steered], given: Budget, began: Mapping[str, Any]) -> None:
-        self._run, self.steering = run, steering
+        self._run: Run = weakref.proxy(run)  # no cycle: a run is large, and goes when it is over
+        self.steering = steering
         self._raises = {name for name, value in began.items() if getattr(given, name, None) == value}
         """Limits that are as at the start of the recorded run: those given anew are not raised by it."""
         self.due: deque[_Wish] = deque(_Wish(a.act, a.node, a.text, {}, a.by, a) for a in recorded)
@@ -65,7 +67,7 @@ class Acts:
         self.paused = False
         self.approved: Node | None = None
         self.over = False
-        self.rearm: Callable[[], None] = lambda: None
+        self.rearm: Callable[[], None] = _nothing
         """Sets the clock that ends the run, anew."""
         self._most = run.most
         self._waiter: asyncio.Future[None] | None = None
@@ -126,7 +128,7 @@ class Acts:
         """The search is over; nothing can be steered any more."""
         if not self.over and self.steering is not None:
             self.steering.detach()
-        self.over, self.paused = True, False
+        self.over, self.paused, self.rearm = True, False, _nothing
 
     def do_due(self) -> None:
         """Do what is due in this place. What cannot be done is told."""
@@ -372,6 +374,10 @@ _ACTS: Mapping[str, Callable[[Acts, _Wish], _Plan]] = {
     "pause": Acts._pause, "go_on": Acts._go_on, "prune": Acts._prune, "favour": Acts._favour, "add": Acts._add, "approve": Acts._approve,
     "budget": Acts._budget,
 }  # fmt: skip
+
+
+def _nothing() -> None:
+    """No clock."""
 
 
 def _touches(step: Step, gone: frozenset[int]) -> bool:
