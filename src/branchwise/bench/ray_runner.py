@@ -10,6 +10,8 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import signal
+import threading
 import warnings
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
@@ -53,7 +55,7 @@ def connected(address: str) -> Iterator[Any]:
     settings: dict[str, Any] = {"log_to_driver": False, "logging_level": logging.ERROR, "include_dashboard": False}
     joined = {name: value for name, value in settings.items() if name != "include_dashboard"}
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _own_signals():
             warnings.simplefilter("ignore")
             try:
                 ray.init(address=address, **joined)
@@ -67,6 +69,19 @@ def connected(address: str) -> Iterator[Any]:
         yield ray
     finally:
         ray.shutdown()
+
+
+@contextmanager
+def _own_signals() -> Iterator[None]:
+    """Ray takes SIGTERM for itself when it connects; whoever had it has it again afterwards."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, handler)
 
 
 @dataclass(slots=True)

@@ -181,7 +181,7 @@ def test_the_command_runs_on_a_cluster_and_goes_on_when_it_was_killed(
     command = ["bench", "run", "--tasks", "gsm8k", "--methods", methods, "--items", "1:6", "--models", model, "--equal", "calls=6"]
     on_cluster = [*command, "--out", str(tmp_path / "ray"), "--workers", "2", "--jobs", "2"]
     child = spawn(*on_cluster, "--ray", nodes[1].address)
-    wait_for(lambda: len(lines(tmp_path / "ray" / ROWS)) >= 3 or child.poll() is not None, 60)
+    wait_for(lambda: len(lines(tmp_path / "ray" / ROWS)) >= 3 or child.poll() is not None, 200)
     os.kill(child.pid, signal.SIGKILL)
     child.communicate()
     had = len(lines(tmp_path / "ray" / ROWS))
