@@ -39,16 +39,16 @@ from branchwise.trace import Call, Event, Expanded, Judged, Started, read_trace
 from branchwise.tree import Tree
 
 WORDS = ("--k", "2", "--samples", "1", "--generate-max-tokens", "200", "--evaluate-max-tokens", "160", "--answer-max-tokens", "60")
-ANSWERS = ("--max-calls", "7", "--generate-max-tokens", "250", "--evaluate-max-tokens", "160")
+ANSWERS = ("--max-calls", "7", "--generate-max-tokens", "400", "--evaluate-max-tokens", "200")
 STEPS = ("--k", "6", "--breadth", "3", "--samples", "1", "--generate-max-tokens", "160", "--evaluate-max-tokens", "100", "--answer-max-tokens", "60")
 RUNS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "gsm8k": ("1:10", WORDS),
     "strategyqa": ("1:10", WORDS),
-    "math500": ("1:10", ANSWERS),
     "crosswords": ("1:10", ("--max-calls", "20", "--generate-max-tokens", "100", "--evaluate-max-tokens", "40")),
     "open": ("1:10", ("--max-nodes", "9", "--generate-max-tokens", "250", "--answer-max-tokens", "300")),
     "writing": ("1:10", ("--k", "2", "--samples", "1", "--generate-max-tokens", "450", "--evaluate-max-tokens", "160")),
     "game24": ("901:910", STEPS),
+    "math500": ("1:10", ANSWERS),
     "svamp": ("11:20", WORDS),
     "gsm_hard": ("21:30", WORDS),
     "aime24": ("11:20", ANSWERS),
