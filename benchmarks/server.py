@@ -89,6 +89,7 @@ class Client:
         """Hang up."""
         if self._plug is not None:
             self._plug[1].close()
+            self._plug = None
 
 
 @dataclass
@@ -138,6 +139,7 @@ async def load(port: int, pid: int, clients: int, requests: int, keys: int) -> S
                 status, wait, body, seconds = await client.ask()
                 seen.statuses[status] += 1
                 if status != 200:
+                    client.close()  # the server keeps no connection for as long as it may ask to wait
                     await asyncio.sleep(wait or 1.0)
                     continue
                 left -= 1

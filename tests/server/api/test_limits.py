@@ -14,7 +14,7 @@ from branchwise.server.keys import Account, Keys
 from branchwise.trace import Started, Stopped
 from support.models import FakeModel
 from support.program import wait_for
-from support.serving import QUESTION, say, scripted, serving
+from support.serving import QUESTION, Served, say, scripted, serving
 
 ANN, BOB = "ann-0123456789abcdef", "bob-0123456789abcdef"
 
@@ -23,13 +23,39 @@ def keys(**limits: float) -> Keys:
     return Keys([(ANN, Account("ann", limits)), (BOB, Account("bob"))])
 
 
+class Held:
+    """A model that answers nothing until it is let go."""
+
+    name = identity = "held"
+
+    def __init__(self) -> None:
+        self.go_on = threading.Event()
+        self.flying = self.most = 0
+
+    async def sample(self, request: Request) -> Reply:
+        self.flying += 1
+        self.most = max(self.most, self.flying)
+        while not self.go_on.is_set():  # noqa: ASYNC110
+            await asyncio.sleep(0.005)
+        self.flying -= 1
+        return await scripted().sample(request)
+
+
+def waiting(served: Served) -> int:
+    found = served.call(lambda: served.service.gate.waiting)
+    assert isinstance(found, int)
+    return found
+
+
 def test_beyond_the_places_requests_wait_and_beyond_the_queue_they_are_429(tmp_path: Path) -> None:
-    model = FakeModel(say, seconds=0.3)
+    model = Held()
     with serving(tmp_path, model, searches=2, queue=3) as served, ThreadPoolExecutor(8) as pool:
-        replies = list(pool.map(lambda _: served.chat(), range(8)))
-    codes = sorted(reply.status_code for reply in replies)
-    assert codes == [200] * 5 + [429] * 3
-    assert model.most <= 2
+        asked = [pool.submit(served.chat) for _ in range(8)]
+        wait_for(lambda: waiting(served) == 3 and sum(each.done() for each in asked) == 3)
+        model.go_on.set()
+        replies = [each.result() for each in asked]
+    assert sorted(reply.status_code for reply in replies) == [200] * 5 + [429] * 3
+    assert model.most == 2
     for reply in replies:
         if reply.status_code == 429:
             assert int(reply.headers["retry-after"]) >= 1
@@ -38,30 +64,13 @@ def test_beyond_the_places_requests_wait_and_beyond_the_queue_they_are_429(tmp_p
 
 
 def test_the_keys_take_turns_and_each_has_a_queue_of_its_own(tmp_path: Path) -> None:
-    go_on = threading.Event()
-
-    class Held:
-        """Holds the first search until all others have come."""
-
-        name = identity = "held"
-
-        async def sample(self, request: Request) -> Reply:
-            while not go_on.is_set():  # noqa: ASYNC110
-                await asyncio.sleep(0.005)
-            return await scripted().sample(request)
-
-    with serving(tmp_path, Held(), keys=keys(), searches=1, queue=8) as served, ThreadPoolExecutor(16) as pool:
-
-        def waiting() -> int:
-            found = served.call(lambda: served.service.gate.waiting)
-            assert isinstance(found, int)
-            return found
-
+    model = Held()
+    with serving(tmp_path, model, keys=keys(), searches=1, queue=8) as served, ThreadPoolExecutor(16) as pool:
         greedy = [pool.submit(served.chat, ANN) for _ in range(12)]
-        wait_for(lambda: waiting() == 8 and sum(each.done() for each in greedy) == 3)
+        wait_for(lambda: waiting(served) == 8 and sum(each.done() for each in greedy) == 3)
         modest = [pool.submit(served.chat, BOB) for _ in range(2)]
-        wait_for(lambda: waiting() == 10)
-        go_on.set()
+        wait_for(lambda: waiting(served) == 10)
+        model.go_on.set()
         assert sorted(each.result().status_code for each in greedy) == [200] * 9 + [429] * 3
         assert [each.result().status_code for each in modest] == [200, 200]
     starts = [next(iter(read_trace(trace))) for trace in sorted(tmp_path.glob("*.jsonl"), key=lambda path: path.stat().st_mtime_ns)]
@@ -113,7 +122,7 @@ def test_a_limit_in_seconds_ends_the_search_with_its_best_answer(tmp_path: Path)
     with serving(tmp_path, FakeModel(say, seconds=0.2)) as served:
         began = time.monotonic()
         reply = served.chat(model="tot_bfs", branchwise={"max_seconds": 0.5})
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 10
         run = (reply.json()["branchwise"].get("searches") or [reply.json()["branchwise"]])[0]
         assert run["stop_reason"] == "budget:seconds"
 
