@@ -528,12 +528,15 @@ async def test_a_limit_given_anew_on_resume_is_not_raised_by_the_record(tmp_path
     at = At(problem, method, 2, lambda steering: steering.raise_budget(calls=12), budget=Budget(calls=9), trace=trace)
     result = await at.run()
     assert 9 < result.usage.calls <= 21
+    assert "raised" not in next(iter(read_trace(trace))).about  # type: ignore[union-attr]
     for limit, most in ((9, 21), (11, 11), (15, 15), (60, 60)):
         copy = tmp_path / f"{limit}.jsonl"
         shutil.copy(trace, copy)
         model = FakeModel(problem.reply)
         again = await solve(problem, method, model, seed=SEED, resume=copy, budget=Budget(calls=limit), retry=ONCE)
         assert again.usage.calls <= most
+        starts = [event for event in read_trace(copy) if isinstance(event, Started)]
+        assert starts[1].about["raised"] == {"calls": 21}
         assert (again.usage.calls > result.usage.calls) == (limit == 60)
         assert bool(model.calls) == (limit == 60)
 
@@ -646,3 +649,39 @@ async def test_a_steered_run_killed_at_every_event_goes_on_with_the_acts_that_we
         assert everything <= set(model.samples) | taped
         seen.add(count)
     assert len(seen) >= 2
+
+
+async def test_show_prints_the_acts_and_rescore_keeps_what_was_pruned(tmp_path: Path) -> None:
+    from click.testing import CliRunner
+
+    from branchwise import rescore
+    from branchwise.cli.record import Record
+    from branchwise.cli.show import show_command
+    from branchwise.server.progress import Narrator
+
+    problem, method, trace = toy(SEED, dead=0, complete=0), METHODS["mcts"], tmp_path / "t.jsonl"
+
+    def act(steering: Steering) -> None:
+        steering.prune(1, by="ann")
+        steering.add(2, "my\x1b[31m own")
+        steering.raise_budget(calls=5)
+
+    at = At(problem, method, 9, act, trace=trace, budget=Budget(calls=40))
+    await at.run()
+    assert not at.refused
+    shown = CliRunner().invoke(show_command, [str(trace)]).output
+    assert "Acts of a person: 3" in shown
+    assert "prune 0 by ann" in shown
+    assert "in flight ended" in shown
+    assert "budget to calls 45" in shown
+    assert "\x1b[31m" not in shown
+    told = Record.read(trace).to_json()["acts"]
+    assert [(act["act"], act["node"], act["by"]) for act in told] == [("prune", "0", "ann"), ("add", "1", None), ("budget", None, None)]
+    narrator = Narrator()
+    assert "A person: prune" in "".join(narrator.tell(event) for event in read_trace(trace))
+    model = FakeModel(problem.reply)
+    again = await rescore(trace, problem, method, model)
+    assert model.calls
+    assert not asked_below(model.requests, "0")
+    assert again.result.tree.closed == Tree.fold(read_trace(trace)).closed
+    assert again.result.node not in Tree.below(again.result.tree.nodes[1])

@@ -168,7 +168,8 @@ async def _judge(worker: Worker, ledger: Ledger, recorder: Recorder, parallel: i
 
 def _groups(worker: Worker) -> list[tuple[Node, ...]]:
     evaluate = worker.method.evaluate
-    alive = [node for node in worker.tree if node.status.kind in (Kind.OPEN, Kind.COMPLETE)]
+    closed = worker.tree.closed
+    alive = [node for node in worker.tree if node.status.kind in (Kind.OPEN, Kind.COMPLETE) and node.birth not in closed]
     if evaluate is None or not evaluate.joint:
         return [(node,) for node in alive]
     groups: dict[int, list[Node]] = {}

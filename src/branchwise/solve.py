@@ -132,6 +132,8 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
     run = None
     try:
         about = {"budget": settings.budget.to_json(), "parallel": settings.parallel, "versions": dict(versions()), **settings.about}
+        if raised := {name: limit for act in tape.acts for name, limit in act.budget.items()}:
+            about["raised"] = raised  # by a person; in force again from their places on, unless the limit was given anew
         recorder.write(Started(identity, about))
         retrying = Retrying(limited, settings.retry, recorded=getattr(model, "recorded", False))
         cached = retrying if settings.cache is None else Cached(retrying, settings.cache, settings.cache_mode)
