@@ -208,7 +208,7 @@ def test_a_process_killed_at_any_moment_goes_on(script: Path, tmp_path: Path, se
         have = len(lines(out / ROWS))
         child = spawn("bench", "run", *grid, "--quiet")
         more = chance.randint(1, 6)
-        wait_for(lambda have=have, more=more, child=child: len(lines(out / ROWS)) >= have + more or child.poll() is not None)
+        wait_for(lambda have=have, more=more, child=child: len(lines(out / ROWS)) >= have + more or child.poll() is not None, 120)
         os.kill(child.pid, signal.SIGKILL)
         child.communicate()
     assert bench(*grid, "--quiet").exit_code == 0
@@ -224,9 +224,9 @@ def test_a_process_killed_at_any_moment_goes_on(script: Path, tmp_path: Path, se
 def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(script: Path, tmp_path: Path) -> None:
     grid = flags(script, tmp_path / "o", methods="io,tot_bfs", items="1:30", calls_per_minute=6000)
     child = spawn("bench", "run", *grid)
-    wait_for(lambda: len(lines(tmp_path / "o" / ROWS)) >= 3)
+    wait_for(lambda: len(lines(tmp_path / "o" / ROWS)) >= 3, 120)
     child.send_signal(signal.SIGINT)
-    _, said = child.communicate(timeout=30)
+    _, said = child.communicate(timeout=120)
     assert child.returncode == 130
     assert "the same command goes on" in said
     done = len(read_rows(tmp_path / "o"))
