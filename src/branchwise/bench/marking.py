@@ -57,7 +57,7 @@ def truths_of(task: Task, data: Path | None, overrides: Mapping[str, Any]) -> Ca
     if task.name == "writing":
         return lambda item: Truth()
     if task.name not in GRADED:
-        raise UsageError(f"no program can check answers of task {task.name}; the bench takes {', '.join((*GRADED, 'crosswords', 'writing'))}")
+        raise UsageError(f"no program can check answers of task {task.name}; the bench takes {', '.join(GRADED)}")
     golds = key_of(task, data).golds
     return lambda item: Truth(overrides.get(item.id, golds.get(item.id)))
 
