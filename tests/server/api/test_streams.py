@@ -229,7 +229,7 @@ def test_an_abandoned_search_closes_its_own_request_to_the_backend(tmp_path: Pat
 
 
 def test_what_was_paid_is_in_the_trace_of_a_search_that_was_left(tmp_path: Path) -> None:
-    model = FakeModel(say, seconds=0.1)
+    model = FakeModel(say, seconds=0.6)
     with serving(tmp_path, model) as served:
         with pytest.raises(Exception, match="timed out"), served.http() as client:
             client.post("/v1/chat/completions", json={"model": "tot_bfs", "messages": QUESTION}, timeout=2)
