@@ -25,7 +25,7 @@ class Part(BaseModel):
 
 
 class Message(BaseModel):
-    """One message of the conversation."""
+    """One message of the conversation. One of the assistant may also hold what a reply holds beside its text, as far as that is empty."""
 
     model_config = _STRICT
     role: Literal["system", "developer", "user", "assistant"]
@@ -89,6 +89,8 @@ NEUTRAL: dict[str, tuple[Any, ...]] = {
     "safety_identifier": (), "prompt_cache_key": (), "prompt_cache_retention": (), "top_k": (), "min_p": (), "repetition_penalty": (1, 1.0),
 }  # fmt: skip
 """Fields of the protocol that a search cannot honour, each with the values that ask for nothing; any other value is refused by name."""
+_REPLIED = ("refusal", "annotations", "audio", "tool_calls", "function_call", "reasoning_content", "reasoning", "parsed")
+"""Fields that clients and servers put into a reply beside its text. They come back when the reply is made part of the next request."""
 _ADDRESSES = ("base_url", "api_base", "api_key", "api_url", "upstream", "upstream_url", "endpoint", "url", "headers", "extra_headers", "proxy")
 
 
@@ -106,6 +108,8 @@ def read_chat(body: bytes) -> Chat:
     for name, neutral in NEUTRAL.items():
         if name in data and (value := data.pop(name)) is not None and not any(type(value) is type(v) and value == v for v in neutral):
             raise Refusal(400, f"{name} is not supported: a search over thoughts has no use for it", param=name, code="unsupported_parameter")
+    if isinstance(messages := data.get("messages"), list):
+        data["messages"] = [_message(message, place) for place, message in enumerate(messages)]
     form = data.get("response_format")
     if isinstance(form, dict) and form.get("type") in ("json_object", "json_schema"):
         text = f"response_format {form['type']} is not supported: an answer is the text that the search found"
@@ -117,6 +121,22 @@ def read_chat(body: bytes) -> Chat:
     if chat.max_tokens is not None and chat.max_completion_tokens is not None and chat.max_tokens != chat.max_completion_tokens:
         raise Refusal(400, "max_tokens and max_completion_tokens differ; give one", param="max_completion_tokens", code="invalid_value")
     return chat
+
+
+def _message(message: Any, place: int) -> Any:
+    """`message` without what a reply of a model holds beside its text: fields that are empty, and its reasoning, which is no part of the
+    conversation. Raises `Refusal` where it holds a call of a tool or the like, or no text at all."""
+    if not isinstance(message, dict) or message.get("role") != "assistant":
+        return message
+    where = f"messages[{place}]"
+    for name in _REPLIED:
+        if message.get(name) and not name.startswith("reasoning"):
+            text = f"{where}.{name} is not supported: of an earlier reply a search takes the text only"
+            raise Refusal(400, text, param=f"{where}.{name}", code="unsupported_parameter")
+    if message.get("content") is None:
+        text = f"{where}.content is null: an earlier reply without text says nothing to a search; leave the message out"
+        raise Refusal(400, text, param=f"{where}.content", code="invalid_value")
+    return {name: value for name, value in message.items() if name not in _REPLIED}
 
 
 def _told(error: ValidationError) -> Refusal:

@@ -64,6 +64,23 @@ def test_the_streaming_helper_of_the_client_puts_the_answer_together(served: Ser
     assert done.choices[0].message.content == TOLD
 
 
+@pytest.mark.parametrize("fed", ["object", "dumped", "whole", "streamed"])
+def test_a_reply_is_taken_as_a_message_of_the_next_request(served: Served, fed: str) -> None:
+    ask: dict[str, Any] = {"model": "io"}
+    with served.openai(TOKEN) as client:
+        messages: list[Any] = list(QUESTION)
+        for turn in ("And the tokens?", "And the pages?"):
+            if fed == "streamed":
+                with client.chat.completions.stream(**ask, messages=messages) as stream:
+                    said: Any = stream.get_final_completion().choices[0].message
+            else:
+                said = client.chat.completions.create(**ask, messages=messages).choices[0].message
+            assert said.content == TOLD
+            dumps = {"dumped": said.model_dump(), "whole": {**said.to_dict(), "name": None, "tool_calls": [], "function_call": None, "audio": None}}
+            messages += [dumps.get(fed, said), {"role": "user", "content": turn}]
+        assert client.chat.completions.create(**ask, messages=messages).choices[0].message.content == TOLD
+
+
 async def test_fifty_at_once(served: Served) -> None:
     async with openai.AsyncOpenAI(base_url=f"{served.url}/v1", api_key=TOKEN, max_retries=0, timeout=60) as client:
 

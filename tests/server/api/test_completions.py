@@ -249,6 +249,43 @@ def test_what_states_no_problem_is_400(served: Served, messages: list[Any], para
         assert reply.json()["error"]["param"] == param
 
 
+REPLIED = {
+    "refusal": "", "annotations": [], "audio": None, "tool_calls": None, "function_call": None, "reasoning_content": "I looked at it.",
+    "reasoning": None, "parsed": None, "name": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*REPLIED, ""])
+def test_what_a_reply_holds_beside_its_text_is_left_out(tmp_path: Path, name: str) -> None:
+    more = REPLIED if not name else {name: REPLIED[name]}
+    model = scripted()
+    with serving(tmp_path, model) as served:
+        messages = [*QUESTION, {"role": "assistant", "content": "Yes.", **more}, {"role": "user", "content": "And the tokens?"}]
+        assert served.chat(messages=messages).status_code == 200
+    assert "Assistant:\n  Yes." in model.requests[0].messages[-1].content
+    assert "I looked" not in model.requests[0].messages[-1].content
+
+
+CALLED = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+
+
+@pytest.mark.parametrize(
+    ("message", "param", "told"),
+    [
+        ({"role": "assistant", "content": "Yes.", "tool_calls": CALLED}, "messages[1].tool_calls", "the text only"),
+        ({"role": "assistant", "content": None, "refusal": "No."}, "messages[1].refusal", "the text only"),
+        ({"role": "assistant", "content": None}, "messages[1].content", "is null"),
+        ({"role": "assistant", "refusal": None}, "messages[1].content", "is null"),
+        ({"role": "assistant", "content": "Yes.", "weight": None}, "messages[1].weight", "unknown field"),
+        ({"role": "user", "content": "Yes.", "refusal": None}, "messages[1].refusal", "unknown field"),
+    ],
+)
+def test_an_earlier_reply_that_is_more_than_text_is_refused_with_its_reason(served: Served, message: Any, param: str, told: str) -> None:
+    reply = served.chat(messages=[*QUESTION, message, {"role": "user", "content": "And the tokens?"}])
+    assert (reply.status_code, reply.json()["error"]["param"]) == (400, param)
+    assert told in reply.json()["error"]["message"]
+
+
 @pytest.mark.parametrize(
     ("body", "param"),
     [
