@@ -30,7 +30,7 @@ class Message(BaseModel):
     model_config = _STRICT
     role: Literal["system", "developer", "user", "assistant"]
     content: str | list[Part]
-    name: Annotated[str, Field(max_length=64)] | None = None
+    name: Annotated[str, Field(pattern="^[A-Za-z0-9_-]{1,64}$")] | None = None
 
     @property
     def text(self) -> str:

@@ -11,6 +11,7 @@ from branchwise.method import Method
 from branchwise.model.base import LanguageModel
 from branchwise.problem import Problem, State
 from branchwise.search.beam import Beam
+from branchwise.server.conversation import set_in
 from branchwise.tasks.open import Open
 from branchwise.tasks.open.task import with_material
 from branchwise.thought.base import Proposal, Proposals, Size
@@ -65,7 +66,7 @@ def comparison(question: str, options: Sequence[str], criteria: Sequence[str], c
     if criteria:
         asked += "\n\nJudge by: " + "; ".join(" ".join(criterion.split()) for criterion in criteria)
     asked += "\n\nThe options:\n" + "\n".join(f"- {option}" for option in plain)
-    problem = Open.parse(with_material(asked, context) if context.strip() else asked)
+    problem = Open.parse(with_material(asked, set_in(context)) if context.strip() else asked)
     return problem, Method(
         name="compare_options", generate=Given(plain), evaluate=Score(samples=samples), search=Beam(breadth=1, depth=1), answer=WriteUp(),
     )  # fmt: skip

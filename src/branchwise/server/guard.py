@@ -18,7 +18,9 @@ from branchwise.server.config import Config
 from branchwise.server.faults import Refusal
 from branchwise.server.keys import Keys
 
-__all__ = ["Guard", "host_name", "is_loopback"]
+__all__ = ["TOO_LARGE", "Guard", "host_name", "is_loopback"]
+
+TOO_LARGE = "the body is larger than this server takes"
 
 
 def host_name(host: str) -> str:
@@ -84,6 +86,9 @@ class Guard:
         account = self._keys.find(_token(headers.get("authorization", "")))
         if account is None and scope["path"] not in self._public:
             raise Refusal(401, "a token is needed: Authorization: Bearer TOKEN", code="invalid_api_key")
+        length = headers.get("content-length", "")
+        if length.isdecimal() and int(length[:20]) > self._config.body:  # the layer below would refuse it in plain text
+            raise Refusal(413, TOO_LARGE, code="http_413")
         scope.setdefault("state", {})["account"] = account
 
 
@@ -94,7 +99,10 @@ def _token(header: str) -> str:
 
 def _same(origin: str, host: str) -> bool:
     """Whether a page of `origin` was served under the name and port that the request is sent to."""
-    parts = urlsplit(origin)
+    try:
+        parts = urlsplit(origin)
+    except ValueError:
+        return False
     return parts.scheme in ("http", "https") and bool(host) and parts.netloc.lower() == host.lower()
 
 

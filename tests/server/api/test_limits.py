@@ -103,10 +103,11 @@ def test_a_body_that_is_too_large_is_413_with_and_without_its_length(tmp_path: P
     with serving(tmp_path, body=10_000) as served, served.http() as client:
         big = b'{"model": "io", "messages": [{"role": "user", "content": "' + b"x" * 20_000 + b'"}]}'
         json = {"Content-Type": "application/json"}
-        assert client.post("/v1/chat/completions", content=big, headers=json).status_code == 413
-        reply = client.post("/v1/chat/completions", content=iter([big[:5000], big[5000:]]), headers=json)
-        assert reply.status_code == 413
-        assert reply.json()["error"]["code"] == "http_413"
+        for content in (big, iter([big[:5000], big[5000:]])):
+            reply = client.post("/v1/chat/completions", content=content, headers=json)
+            assert reply.status_code == 413
+            assert reply.json()["error"]["code"] == "http_413"
+            assert reply.headers["x-content-type-options"] == "nosniff"
         assert served.chat().status_code == 200
 
 

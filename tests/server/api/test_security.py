@@ -60,7 +60,10 @@ def test_the_own_host_names_are_let_in(served: Served, host: str) -> None:
         assert client.get("/health", headers={"Host": host}).status_code == 200
 
 
-@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost", "http://127.0.0.1:1", "https://evil.example", "file://", "x"])
+BROKEN = ["http://[", "http://[::1", "http://]", "http://[x]", "http://a]b", "//[", "http://\u2100".encode("latin-1", "replace").decode()]
+
+
+@pytest.mark.parametrize("origin", ["http://evil.example", "null", "http://localhost", "http://127.0.0.1:1", "https://evil.example", "file://", "x", *BROKEN])
 def test_a_page_of_another_origin_may_not_call(served: Served, origin: str) -> None:
     with served.http() as client:
         for path in ("/health", "/v1/models", "/", "/runs"):
