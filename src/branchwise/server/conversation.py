@@ -21,7 +21,9 @@ __all__ = ["problem_text", "set_in"]
 
 _NAMES = {"user": "User", "assistant": "Assistant"}
 _INSTRUCTIONS, _TURNS = "Instructions for the answer:", "The conversation before the question:"
-_HEADINGS = re.compile(r"\s*(material|instructions for the answer|the conversation before the question|(user|assistant)\s*(\(.*\))?)\s*:", re.IGNORECASE)
+_HEADINGS = re.compile(
+    r"\s*+(material|instructions for the answer|the conversation before the question|(user|assistant)\s*+(\([^()]*+\))?+)\s*+:", re.IGNORECASE
+)
 
 
 def problem_text(messages: Sequence[Message], task: Task) -> str:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field
 
 import branchwise
 from branchwise.errors import UsageError
+from branchwise.server.arguments import strict_tool
 from branchwise.server.asked import Request, read_asked
 from branchwise.server.chat import Chat
 from branchwise.server.compare import MOST_OPTIONS, comparison
@@ -101,13 +102,12 @@ class Tools:
 
     def server(self) -> MCPServer:
         """The server with both tools."""
-        server = MCPServer(
+        tools = [strict_tool(self.deliberate, f"{_DELIBERATE} Tasks: {_tasks(self._service)}."), strict_tool(self.compare_options, _COMPARE)]
+        return MCPServer(
             "branchwise", version=branchwise.__version__, log_level="WARNING",
             instructions="Searches over a language model's thoughts: deliberate for a hard problem, compare_options to choose between options.",
+            tools=tools,
         )  # fmt: skip
-        server.tool(description=f"{_DELIBERATE} Tasks: {_tasks(self._service)}.")(self.deliberate)
-        server.tool(description=_COMPARE)(self.compare_options)
-        return server
 
     async def deliberate(
         self, ctx: Context[Any, Any], problem: Annotated[str, Field(min_length=1)], context: str = "", task: str | None = None,

@@ -131,6 +131,20 @@ async def test_what_cannot_be_done_is_an_error_that_says_why(tmp_path: Path, mod
             assert says in text(result)
 
 
+async def test_an_argument_that_a_tool_does_not_have_is_refused_by_name(tmp_path: Path, model: str) -> None:
+    compared = {"question": QUESTION, "options": ["yes", "no"]}
+    async with connected(tmp_path, "--model", model) as client:
+        for tool in (await client.list_tools()).tools:
+            assert tool.input_schema["additionalProperties"] is False
+            assert "max_calls" in tool.input_schema["properties"]
+        for name, arguments in (("deliberate", {"problem": QUESTION}), ("compare_options", compared)):
+            for wrong, meant in (("max_call", "max_calls"), ("sample", "samples")):
+                result = await client.call_tool(name, {**arguments, wrong: 2})
+                assert result.is_error
+                assert f"{name} has no argument {wrong!r}; did you mean {meant!r}" in text(result)
+        assert not (tmp_path / "runs").exists(), "nothing was searched for"
+
+
 async def test_options_are_judged_ranked_and_the_best_is_written_up(tmp_path: Path, model: str) -> None:
     async with connected(tmp_path, "--model", model) as client:
         given = {"question": "Where to keep sessions?", "options": ["in files", "in redis", "in cookies"], "criteria": ["speed"], "samples": 2}
