@@ -395,6 +395,5 @@ class Run:
 
     def stopped(self, stop: str, node: Node | None, answer: str | None, solved: bool | None) -> None:
         """Record the end."""
-        usage = self.ledger.spent.to_json() | {"by_role": {r: u.to_json() for r, u in sorted(self.ledger.by_role.items())}}
         self.ended = True
-        self.recorder.write(Stopped(stop, None if node is None else node.birth, answer, solved, usage, self.error))
+        self.recorder.write(Stopped(stop, None if node is None else node.birth, answer, solved, self.ledger.to_json(), self.error))

@@ -75,6 +75,8 @@ class Ledger:
         self._held = Bound()
         self.barred: set[int] = set()
         """Steps that may send no request any more: a person ended them. What they are replayed from a tape is charged."""
+        self.cut = Bound()
+        """The most that requests which were cut off in flight may have spent beyond what they are charged."""
         self.refused = False
         """Whether a limit has stopped a request, so that the run is about to end."""
         self._clock = clock
@@ -90,6 +92,13 @@ class Ledger:
     def by_role(self) -> dict[str, Usage]:
         """What was spent, by the role of the requests."""
         return {role: tally.usage() for role, tally in self._roles.items()}
+
+    def to_json(self) -> dict[str, Any]:
+        """What was spent, in all and by role; `cut_off` is the most that requests cut off in flight may have spent beyond it."""
+        out = self.spent.to_json() | {"by_role": {role: usage.to_json() for role, usage in sorted(self.by_role.items())}}
+        if self.cut.tokens:
+            out["cut_off"] = {"prompt_tokens": self.cut.prompt_tokens, "completion_tokens": self.cut.completion_tokens}
+        return out
 
     @property
     def seconds(self) -> float:

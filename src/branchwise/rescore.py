@@ -193,8 +193,7 @@ def _finish(
     solved = True if node is not None and node.status.kind is Kind.SOLVED else False if answer is None or is_provable(problem) else None
     for warning in warnings:
         recorder.write(Warned(warning))
-    usage = ledger.spent.to_json() | {"by_role": {role: spent.to_json() for role, spent in sorted(ledger.by_role.items())}}
-    recorder.write(Stopped(stop, None if node is None else node.birth, answer, solved, usage))
+    recorder.write(Stopped(stop, None if node is None else node.birth, answer, solved, ledger.to_json()))
     return Result(
         answer=answer, solved=solved, unfinished=stop != "exhausted", stop_reason=stop, method=method.name, model=model.name, seed=seed,
         tree=tree, node=node, usage=ledger.spent, by_role=dict(ledger.by_role), seconds=ledger.seconds, warnings=tuple(warnings),

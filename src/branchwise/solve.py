@@ -149,7 +149,7 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
         if run is None or not run.ended:
             reason = "cancelled" if isinstance(error, asyncio.CancelledError) else "failed"
             with suppress(TraceError):
-                recorder.write(Stopped(reason, usage=ledger.spent.to_json(), error=str(error)))
+                recorder.write(Stopped(reason, usage=ledger.to_json(), error=str(error)))
         raise
     finally:
         recorder.close()

@@ -14,7 +14,7 @@ from branchwise.budget import Usage
 from branchwise.errors import ContextOverflow, MissingCall, ModelError, RateLimited, TraceError, TransientError
 from branchwise.model.base import CallId, Outcome, Reply, Request, Sample
 from branchwise.model.parts import awaits
-from branchwise.trace import Call, Event, Started, Steered, TapedSample, read_trace
+from branchwise.trace import Call, Event, Started, Steered, Stopped, TapedSample, read_trace
 
 __all__ = ["Tape", "TapeModel"]
 
@@ -32,6 +32,8 @@ class Tape:
         """Tokens of a reply that a generating step (node, occurrence) was held to: it must ask alike when it is replayed."""
         self._faults: dict[tuple[CallId, int], Call] = {}
         self.started: Started | None = None
+        self.solved = False
+        """Whether the run came to a proven answer: then its replay needs no call that is not here."""
         self.acts: list[Steered] = []
         """What people did to the run, in order."""
         self._repeated = 0
@@ -57,6 +59,8 @@ class Tape:
             elif isinstance(event, Started):
                 tape.started = tape.started or event
                 tape._repeated = 0
+            elif isinstance(event, Stopped):
+                tape.solved = tape.solved or event.reason == "solved"
             elif isinstance(event, Steered):
                 tape._steered(event)
         return tape

@@ -27,9 +27,15 @@ def request_bound(request: Request) -> Bound:
 
 
 def _attempt(request: Request, error: BaseException) -> Usage:
-    """What a failed attempt cost: its calls, and the tokens of a reply that was paid for and could not be read."""
-    prompt, completion = error.spent if isinstance(error, ModelError) else (0, 0)
-    return Usage(calls=request.n, requests=1, prompt_tokens=prompt, completion_tokens=completion)
+    """What a failed attempt cost: its calls, and the tokens of a reply that was paid for and could not be read.
+
+    Nobody tells what a request cost that was cut off: it is charged an estimate of its prompt, and `Ledger.cut` knows what it can have been.
+    """
+    if isinstance(error, ModelError):
+        prompt, completion = error.spent
+        return Usage(calls=request.n, requests=1, prompt_tokens=prompt, completion_tokens=completion)
+    prompt = sum(len(m.content.encode("utf-8", "replace")) for m in request.messages) // 4
+    return Usage(calls=request.n, requests=1, prompt_tokens=max(1, prompt), estimated=True)
 
 
 class Metered:
@@ -61,6 +67,8 @@ class Metered:
             if isinstance(error, MissingCall):
                 raise
             failed = Usage() if request.free else _attempt(request, error)
+            if not isinstance(error, ModelError):
+                ledger.cut += request_bound(request).less(failed)
             ledger.charge(request.step, request.role, ledger.priced(failed, request.role))
             raise
         finally:

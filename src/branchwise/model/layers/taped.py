@@ -76,6 +76,8 @@ class Taped:
         self._ledger.charge(request.step, request.role, self._ledger.replayed(sample.usage, request.role))
 
     async def _live(self, request: Request) -> Reply:
+        if self._tape.solved and request.id is not None and request.role != "answer":  # what was in flight at the end is not asked for again
+            raise self._tape.fault(request.id, request.first) or OutOfBudget("closed")
         started = time.monotonic()
         try:
             reply = _whole(await self._inner.sample(request), request.n)
