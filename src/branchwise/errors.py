@@ -40,6 +40,7 @@ __all__ = [
     "Unsupported",
     "UsageError",
     "WeightsError",
+    "install",
     "nearest",
 ]
 
@@ -120,6 +121,11 @@ class OutOfBudget(BranchwiseError):
     def __init__(self, limit: str, reply: object = None) -> None:
         super().__init__(f"the budget is spent: {limit}")
         self.limit, self.reply = limit, reply
+
+
+def install(extra: str) -> str:
+    """What installs the packages of an `extra`, for the end of an error message: by name, and from a clone, where there is no package."""
+    return f"pip install 'branchwise[{extra}]' (from a clone: pip install -e '.[{extra}]')"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -28,7 +28,7 @@ from branchwise.bench.runner import Events, all_of, amounts, groups
 from branchwise.bench.unit import Cut
 from branchwise.budget import Budget
 from branchwise.engine import Run
-from branchwise.errors import BranchwiseError, UsageError
+from branchwise.errors import BranchwiseError, UsageError, install
 from branchwise.solve import Stop
 
 __all__ = ["Cluster", "connected", "run_on_cluster"]
@@ -46,7 +46,7 @@ def connected(address: str) -> Iterator[Any]:
     try:
         import ray
     except ImportError:
-        raise UsageError("running on a cluster needs Ray; install it with: pip install 'branchwise[ray]'") from None
+        raise UsageError(f"running on a cluster needs Ray; install it with: {install('ray')}") from None
     if address.startswith("ray://"):
         raise UsageError("--ray takes the address of the cluster itself, HOST:6379, from a machine that belongs to it; or auto")
     if ray.is_initialized():

@@ -12,7 +12,7 @@ from typing import Any
 import platformdirs
 
 from branchwise.data.sets import DataSet, dataset
-from branchwise.errors import DataError, UsageError
+from branchwise.errors import DataError, UsageError, install
 from branchwise.model.weights import sha256
 
 __all__ = ["Progress", "default_folder", "find", "pull", "wrong"]
@@ -61,7 +61,7 @@ def pull(name: str, folder: Path | None = None, progress: Progress | None = None
     try:
         import pooch
     except ImportError:
-        raise UsageError("downloading data needs pooch; install it with: pip install 'branchwise[data]'") from None
+        raise UsageError(f"downloading data needs pooch; install it with: {install('data')}") from None
     pooch.get_logger().setLevel("CRITICAL")
     loader = _Resuming(entry, path.with_name(f".{path.name}.part"), progress or (lambda done, total, label: None))
     try:

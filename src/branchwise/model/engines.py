@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from branchwise.errors import PermanentError
+from branchwise.errors import PermanentError, install
 from branchwise.model.base import LanguageModel
 from branchwise.model.local import Local, LocalSettings
 from branchwise.model.openvino import OpenVINO, installed
@@ -51,7 +51,7 @@ async def open_local(
             return
     async with Local(path, name=name, digest=digest, settings=settings, reasons=reasons) as local:
         better = wide and not engine and not installed() and not settings.alternatives
-        hint = f"; for {WIDE} or more at once OpenVINO may be faster: pip install 'branchwise[openvino]'" if better else ""
+        hint = f"; for {WIDE} or more at once OpenVINO may be faster: {install('openvino')}" if better else ""
         why = ", which gives the log-probabilities that this run reads" if wide and settings.alternatives and not engine else ""
         tell(f"engine: llama.cpp{why}, {settings.slots} samples at once{hint}")
         yield local

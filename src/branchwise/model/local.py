@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from branchwise.errors import ModelError, PermanentError, UsageError, WeightsError
+from branchwise.errors import ModelError, PermanentError, UsageError, WeightsError, install
 from branchwise.model.abilities import Abilities
 from branchwise.model.base import Reply, Request
 from branchwise.model.parts import caught, joined, part
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Local", "LocalSettings"]
 
-INSTALL = "pip install 'branchwise[local]'"
+INSTALL = install("local")
 
 
 @dataclass(frozen=True, slots=True)

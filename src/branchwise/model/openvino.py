@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from branchwise.errors import ContextOverflow, ModelError, PermanentError, Unsupported, UsageError
+from branchwise.errors import ContextOverflow, ModelError, PermanentError, Unsupported, UsageError, install
 from branchwise.model.abilities import Abilities
 from branchwise.model.base import Reply, Request
 from branchwise.model.local import LocalSettings, check_gguf, cores, digest_of
@@ -27,7 +27,7 @@ from branchwise.model.structure import MODES, add_structure, checked
 
 __all__ = ["OpenVINO", "installed"]
 
-INSTALL = "pip install 'branchwise[openvino]'"
+INSTALL = install("openvino")
 WIDTH = 64
 """How many samples it works on at once, or more where there are more slots: it gains from width far beyond llama.cpp's slots."""
 MOST_TOKENS = 131_072

@@ -12,7 +12,7 @@ from types import TracebackType
 from typing import Any
 
 from branchwise.bench.grading.verdicts import Unknown
-from branchwise.errors import UsageError
+from branchwise.errors import UsageError, install
 
 __all__ = ["SECONDS", "Worker"]
 
@@ -67,7 +67,7 @@ class Worker:
                 line = None
             if line != "ready":
                 self.close()
-                raise UsageError("grading mathematics needs math-verify; install it with: pip install 'branchwise[math]'")
+                raise UsageError(f"grading mathematics needs math-verify; install it with: {install('math')}")
             self._ready = True
         assert self._process is not None
         return self._process

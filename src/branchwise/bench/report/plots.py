@@ -14,7 +14,7 @@ from branchwise.bench.report.curves import Curve
 from branchwise.bench.report.document import Report
 from branchwise.bench.report.trees import Calibration, Failures
 from branchwise.bench.report.words import visible
-from branchwise.errors import UsageError
+from branchwise.errors import UsageError, install
 
 __all__ = ["Plot", "inline", "plots", "png", "svg"]
 
@@ -49,7 +49,7 @@ def _style() -> Iterator[None]:
     try:
         import matplotlib
     except ImportError:
-        raise UsageError("plots need matplotlib: pip install 'branchwise[bench]'") from None
+        raise UsageError(f"plots need matplotlib: {install('bench')}") from None
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         for name, value in _RC.items():

@@ -12,7 +12,7 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-from branchwise.errors import UsageError
+from branchwise.errors import UsageError, install
 
 __all__ = [
     "LEVEL", "Interval", "Paired", "bootstrap", "holm", "interval", "mcnemar", "paired_interval", "paired_test", "pass_at_k", "rounded",
@@ -59,7 +59,7 @@ def _numpy() -> ModuleType:
     try:
         import numpy
     except ImportError:
-        raise UsageError("bench reports need numpy and scipy: pip install 'branchwise[bench]'") from None
+        raise UsageError(f"bench reports need numpy and scipy: {install('bench')}") from None
     return numpy
 
 
@@ -68,7 +68,7 @@ def _special() -> ModuleType:
     try:
         from scipy import special
     except ImportError:
-        raise UsageError("bench reports need numpy and scipy: pip install 'branchwise[bench]'") from None
+        raise UsageError(f"bench reports need numpy and scipy: {install('bench')}") from None
     found: ModuleType = special
     return found
 
