@@ -17,6 +17,9 @@ NUMBERS = [
     ("<think>Answer: 5? no.</think> The answer is 72.", "72", C), ("#### 18\n\nQuestion: Tom\nAnswer: #### 7", "18", C),
     ("#### 025", "25", C), ("Answer: 12:00", "12", W), ("no idea", "12", N), ("Answer: about", "12", W), ("Answer: 25%", "0.25", C),
     ("Answer: 25%", "25", C), ("Answer: 0.25", "25", W),
+    ("Answer: 70 000", "70000", C), ("Answer: 70 000", "70", W), ("Answer: 1 234 567", "1", W), ("The answer is 70\u2009000.", "70,000", C),
+    ("The answer is 19, 46 and 82", "19", W), ("Answer: 5 or 7", "5", W), ("#### 5, 7", "5", W), ("Answer: 5 or 7", "7", W),
+    ("It may be 5 or 7.", "7", N), ("Answer: 5 apples, 3 of them red", "5", C),
     ("Answer: 14053029.67", "14053029.666666666", C),
     ("Answer: 14053030", "14053029.666666666", W),
     ("Answer: 9867631", "9867630", W), ("Answer: -5", "5", W), ("Answer: 1/3", "0.333333", C), ("Answer: 0.0000001", "0.0000002", W),
@@ -72,7 +75,7 @@ def test_ten_thousand_hands_in_five_seconds() -> None:
         "I cannot find one.",
         "Answer: None",
     ] * 2500
-    began = time.perf_counter()
+    began = time.process_time()
     for output in outputs:
         Hands().grade(output, Gold("1 4 8 8"), "")
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5

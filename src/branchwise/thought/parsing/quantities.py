@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from fractions import Fraction
+from itertools import pairwise
 
 from branchwise.thought.parsing.answers import before_new_example, before_run_on, final_answer
 from branchwise.thought.parsing.text import strip_reasoning
@@ -21,7 +22,8 @@ _WORDS = (
 ).split()
 _SCALES = {"hundred": 100, "thousand": 1000, "k": 1000, "million": 10**6, "billion": 10**9, "trillion": 10**12}
 _MONEY = r"(?:(?:US|CA|AU|HK)?\$|[€£¥₹₩]|(?:USD|EUR|GBP|Rs\.?)\s)"
-_DIGITS = r"(?:\d{1,3}(?:,\d{3})+(?!\d)|\d+)"
+_DIGITS = r"(?:\d{1,3}(?:(?:,\d{3})+|(?:[ ]\d{3})+|(?:'\d{3})+|(?:_\d{3})+)(?!\d)|\d+)"
+"""With one separator of thousands: a comma, a blank (of any width), an apostrophe or a low line."""
 _NUMBER = re.compile(
     rf"""(?<![\w.-])(?P<sign>-\s?|\+|(?:minus|negative)\s)?(?:{_MONEY}\s?(?P<late>-)?)?
     (?: (?P<whole>{_DIGITS})\s(?P<mixed>\d{{1,6}})/(?P<under>\d{{1,6}})
@@ -34,7 +36,17 @@ _NUMBER = re.compile(
 )
 _CLOCK = re.compile(r"\d\s?:\s?\d")
 _SUM = re.compile(r"\d\s*(?:[-+*/×^]|\\times|\\cdot)\s*[\d$(]")
-_UNIT = re.compile(r"[ \t]*(?:-?[A-Za-z°²³][A-Za-z°²³./'^ -]*(?:\^?\d)?)?[ \t]*[.,;:!?)]*", re.ASCII)
+_UNIT = re.compile(r"[ \t]*(?:-?[A-Za-z°²³][A-Za-z°²³./'^ -]*(?:(?<=[A-Za-z^])\d)?)?[ \t]*[.,;:!?)]*", re.ASCII)
+_MORE = re.compile(rf"\b(?:and|or)\s+(?:(?:an?\s+)?(?:half|third|quarter)|{'|'.join(_WORDS)})(?!\w)", re.IGNORECASE)
+"""Words behind a number that add to it, or offer another: it is not the number alone."""
+_WRITTEN = re.compile(rf"\s+(?:and\s+)?(?:{'|'.join(_WORDS)}|\d+)(?![\w-])", re.IGNORECASE)
+_HEAD = re.compile(r"\W*(?:(?:either|both|between|from)\s+)?(?:[A-Za-z]\w{0,20}\s*=\s*)?", re.IGNORECASE)
+_NAME = r"(?:[A-Za-z]\w{0,20}\s*=\s*)?"
+_OF_IT = r"(?!(?:and|or|to|of|are|is|was|were|which|that|so|since|as|because|for)\b)[A-Za-z°][\w°.'/^-]*+"
+_THING = rf"(?:\s*{_OF_IT}(?:\s+{_OF_IT})?)?"
+_JOINT = re.compile(rf"\s+|\s*\$?\s*(?:[,;]\s*(?:and\s|or\s|&)?|{_THING}\s*,?\s*(?:\b(?:and|or|to)\s|&|/))\s*{_NAME}\s*\$?\s*", re.IGNORECASE)
+_OR = re.compile(rf"\s*\$?{_THING}\s*[,(]?\s*\bor\s+{_NAME}\s*", re.IGNORECASE)
+_TAIL = re.compile(rf"{_THING}[\s$.,;:!?)*]*(?:respectively[\s.!]*)?", re.IGNORECASE)
 _MARKUP = re.compile(
     r"\\(?:text|mathrm|mbox|textbf|mathbf)\s*\{([^{}]*)\}|\\(?=[$%])"
     r"|\\!\s*|\\[,;: ]|\\(?:left|right|quad)(?![a-z])|\{,\}|~|\\\(|\\\)|\\\[|\\\]|\*\*|`"
@@ -58,7 +70,7 @@ def _value(match: re.Match[str]) -> Fraction | None:
         return None
 
     def whole(group: str) -> Fraction:
-        return Fraction(match[group].replace(",", ""))
+        return Fraction(re.sub("[, '_]", "", match[group]))
 
     if match["word"]:
         value = Fraction(_WORDS.index(match["word"].lower()))
@@ -84,30 +96,55 @@ def plain_number(text: str) -> Fraction | None:
         return None
     text = _plain(text).strip(" \t\n$*\"'").rstrip(".,;:!? ") if "$" not in text else _plain(text).strip(" \t\n*\"'").rstrip(".,;:!? $")
     match = _NUMBER.match(text)
-    if match is None or _UNIT.fullmatch(text, match.end()) is None:
+    if match is None or _UNIT.fullmatch(text, match.end()) is None or _goes_on(text, match):
         return None
     return _value(match)
 
 
+def _goes_on(text: str, match: re.Match[str]) -> bool:
+    """Whether words behind a number make it another: "5 and a half", "two thousand five hundred"."""
+    written = bool(match["word"] or match["scale"])
+    return _MORE.search(text, match.end()) is not None or (written and _WRITTEN.match(text, match.end()) is not None)
+
+
+def _several(text: str, ending: bool = False) -> bool:
+    """Whether plain `text` lists different numbers ("19, 46 and 82", "5 or 7 apples", "x = 5 or x = 7") and so states no single one; with
+    `ending`, whether it ends so."""
+    if len(text) > _LONGEST:
+        return False
+    found = list(_NUMBER.finditer(text))[-2:] if ending else list(_NUMBER.finditer(text))
+    if len({_value(match) for match in found}) < 2:
+        return False
+    if not ending and _HEAD.fullmatch(text, 0, found[0].start()) is None:
+        return False
+    pairs = list(pairwise(found))
+    offered = _OR.fullmatch(text, pairs[0][0].end(), pairs[0][1].start()) is not None
+    joined = all(_JOINT.fullmatch(text, one.end(), other.start()) for one, other in pairs)
+    return offered or (joined and _TAIL.fullmatch(text, found[-1].end()) is not None)
+
+
 def quantity(text: str) -> Fraction | None:
     """The number that an answer text states: the text itself, what stands behind its last `=`, the one number in it, else the one it begins
-    with, else its last. `None` without a number, for sums that are not worked out and for times of day: no part of those is the answer."""
+    with, else its last. `None` without a number, and for what is no single one: several numbers in a row ("5 or 7"), sums that are not worked
+    out, times of day. No part of those is the answer."""
     if len(text) > _LONGEST:
         return None
     if (value := plain_number(text)) is not None:
         return value
     text = _plain(text)
+    if _several(text):
+        return None
     text = text.rsplit("=", 1)[-1].strip() if "=" in text else text
     if (value := plain_number(text)) is not None:
         return value
-    if _CLOCK.search(text) or _SUM.search(text):
+    if _CLOCK.search(text) or _SUM.search(text) or _several(text):
         return None
     found = list(_NUMBER.finditer(text))
     digits = [match for match in found if not match["word"]] or found
     if not digits:
         return None
     chosen = digits[0] if len(digits) == 1 or digits[0].start() == 0 else digits[-1]
-    return _value(chosen)
+    return None if _goes_on(text, chosen) else _value(chosen)
 
 
 def final_number(text: str) -> Fraction | None:
@@ -121,6 +158,8 @@ def final_number(text: str) -> Fraction | None:
         return None if "\\boxed" in content else _last(content)
     if (value := plain_number(marked)) is not None:
         return value
+    if _several(_plain(marked)):
+        return None
     tail = content[content.rfind(marked) + len(marked) :] if marked in content else ""
     if re.search(r"\n\s*\S", tail) and (value := _last(tail)) is not None:
         return value
@@ -133,7 +172,7 @@ def _last(text: str) -> Fraction | None:
         if len(line) <= _LONGEST and re.search(r"\d", line):
             plain = _plain(line)
             found = [match for match in _NUMBER.finditer(plain) if not match["word"]]
-            return _value(found[-1]) if found and not _CLOCK.search(plain) else None
+            return _value(found[-1]) if found and not _CLOCK.search(plain) and not _several(plain, ending=True) else None
     return None
 
 
