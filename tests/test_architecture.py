@@ -11,7 +11,10 @@ import branchwise
 
 SOURCE = Path(branchwise.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
-ENGINE = ("engine", "acts", "steering", "commit", "method", "steps", "solve", "result", "estimate", "batch", "rows", "hints", "rejected", "shares", "rescore", "fork")
+ENGINE = (
+    "engine", "acts", "steering", "commit", "method", "steps", "solve", "result", "estimate", "batch", "rows", "hints", "rejected",
+    "shares", "rescore", "fork",
+)  # fmt: skip
 CORE = ("errors", "problem", "budget", "ledger", "appending")
 MAY = {
     **dict.fromkeys(CORE, CORE),
