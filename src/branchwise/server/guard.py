@@ -51,7 +51,7 @@ def _is_address(name: str) -> bool:
 
 
 class Guard:
-    """The outermost layer of the application. Puts the account of the token into the request's state."""
+    """The outermost layer of the application. Puts the account of the token into the request's state; also its name, where one is needed."""
 
     def __init__(self, app: ASGIApp, config: Config, keys: Keys, public: Collection[str] = ()) -> None:
         self._app, self._config, self._keys = app, config, keys
@@ -89,7 +89,8 @@ class Guard:
         length = headers.get("content-length", "")
         if length.isdecimal() and int(length[:20]) > self._config.body:  # the layer below would refuse it in plain text
             raise Refusal(413, TOO_LARGE, code="http_413")
-        scope.setdefault("state", {})["account"] = account
+        owner = "" if account is None else account.name
+        scope.setdefault("state", {}).update(account=account, key=owner if self._keys.needed else None)
 
 
 def _token(header: str) -> str:

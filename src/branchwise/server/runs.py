@@ -11,13 +11,16 @@ import re
 import secrets
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
+
+import orjson
 
 from branchwise.errors import UnknownName
+from branchwise.server.lines import Tail, first_line, key_of
 from branchwise.solve import Stop
 from branchwise.steering import Steering
 from branchwise.trace import Event, decode
@@ -83,10 +86,13 @@ class Live:
 
 
 class Runs:
-    """The registry over `folder`. A run's id is the name of its trace without `.jsonl`."""
+    """The registry over `folder`. A run's id is the name of its trace without `.jsonl`.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    A link that leads out of the folder is no run, unless `linked`: the folder is then our own.
+    """
+
+    def __init__(self, folder: Path, linked: bool = False) -> None:
+        self.folder, self._linked = folder, linked
         self._live: dict[str, Live] = {}
         self._closing = asyncio.Event()
 
@@ -103,16 +109,31 @@ class Runs:
                 stat = path.stat()
             except OSError:
                 continue
-            if _ID.fullmatch(path.stem) and path.is_file():
+            if _ID.fullmatch(path.stem) and self._is_within(path):
                 found.append(Trace(path.stem, path, stat.st_mtime, stat.st_size, path.stem in self._live))
         return sorted(found, key=lambda trace: (trace.modified, trace.id), reverse=True)
 
     def path(self, run: str) -> Path:
         """The trace of a run. Raises `UnknownName`; an id can name no file outside the folder."""
         path = self.folder / f"{run}{_SUFFIX}"
-        if not _ID.fullmatch(run) or not (path.is_file() or run in self._live):
+        if not _ID.fullmatch(run) or not (run in self._live or self._is_within(path)):
             raise UnknownName("run", run[:128], ())
         return path
+
+    def _is_within(self, path: Path) -> bool:
+        """Whether it is a file, and one of the folder."""
+        return path.is_file() and (self._linked or not path.is_symlink() or path.resolve().is_relative_to(self.folder.resolve()))
+
+    def is_shown(self, run: str, key: str | None) -> bool:
+        """Whether `run` is a trace, and one that was started with `key` (`None`: whoever started it). Reads its first line."""
+        live = self._live.get(run)
+        if live is not None:
+            return key is None or live.owner == key
+        try:
+            line = first_line(self.path(run), begun=key is None)
+            return line is not None and (key is None or key_of(orjson.loads(line)) == key)
+        except (OSError, ValueError, UnknownName):
+            return False
 
     def new_id(self) -> str:
         """Date, time, and random digits that keep runs of one second apart."""
@@ -143,18 +164,21 @@ class Runs:
     async def lines(self, run: str, offset: int = 0) -> AsyncIterator[tuple[int, bytes]]:
         """The lines of a trace as they are written, each with the offset behind it: the place to go on from. Ends with the run.
 
-        A run that another process writes ends with its `stopped` event, or when nothing came for ten minutes. Raises `UnknownName`.
+        A run that another process writes ends with its `stopped` event, or when nothing came for ten minutes. Raises `UnknownName`, and
+        `TraceError` for a line that is too long.
         """
         path, last, ours = self.path(run), b"", False
         while not path.is_file() and (begun := self._live.get(run)) is not None:
             await begun.more.wait()
-        with _opened(path, offset) as file:
+        with closing(Tail(path, offset)) as tail:
             while True:
                 live = self._live.get(run)
                 more = None if live is None else live.more
-                for line in _whole_lines(file):
-                    last = line
-                    yield file.tell(), line
+                tail.ended = False
+                while not tail.ended:
+                    for end, line in await asyncio.to_thread(tail.read):
+                        last = line
+                        yield end, line
                 if more is not None:
                     ours = True
                     await more.wait()
@@ -168,23 +192,6 @@ class Runs:
         """The same as events, from the first on. Raises `UnknownName`, and `TraceError` for a line that is no event."""
         async for _, line in self.lines(run, offset):
             yield decode(line)
-
-
-def _opened(path: Path, offset: int) -> BinaryIO:
-    file = open(path, "rb")  # noqa: SIM115
-    file.seek(offset)
-    return file
-
-
-def _whole_lines(file: BinaryIO) -> Iterator[bytes]:
-    """The lines from here on; a last one without its end is left for later."""
-    while True:
-        start = file.tell()
-        line = file.readline()
-        if not line.endswith(b"\n"):
-            file.seek(start)
-            return
-        yield line
 
 
 def _is_over(path: Path, last: bytes) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from branchwise import Budget, solve
 from branchwise.errors import UnknownName
+from branchwise.server.lines import Tail
 from branchwise.server.runs import Live, Runs
 from branchwise.tasks import task
 from branchwise.trace import Started, Stopped, read_trace
@@ -68,6 +70,36 @@ async def test_a_run_of_another_process_is_followed_to_its_end(tmp_path: Path, m
     assert not listener.done()
     live.path.write_bytes(data)
     assert len(await asyncio.wait_for(listener, 10)) == data.count(b"\n")
+
+
+async def test_a_cut_line_that_is_taken_off_before_a_run_goes_on_is_not_glued_to_the_next(tmp_path: Path) -> None:
+    first, cut, whole = b'{"run":1}\n', b'{"event":"' + b"x" * 10_000, b'{"event":"' + b"y" * 20_000 + b'"}\n'
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(first + cut)
+    with closing(Tail(path, 0)) as tail:
+        assert tail.read() == [(len(first), first)]
+        assert tail.read() == []
+        path.write_bytes(first + cut + b"x" * 5_000)
+        assert tail.read() == []
+        path.write_bytes(first)
+        assert tail.read() == []
+        path.write_bytes(first + cut)
+        assert tail.read() == []
+        path.write_bytes(first + whole + whole[:50])
+        assert tail.read() == [(len(first + whole), whole)]
+        path.write_bytes(first + whole + whole)
+        assert tail.read() == [(len(first + whole + whole), whole)]
+
+
+async def test_lines_come_whole_however_they_were_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("branchwise.server.lines._CHUNK", 7)
+    lines = [b"x" * size + b"\n" for size in (0, 1, 5, 6, 7, 8, 13, 14, 100, 0, 0, 6)]
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(b"".join(lines))
+    os.utime(path, (1, 1))
+    found = [found async for found in Runs(tmp_path).lines("a")]
+    assert [line for _, line in found] == lines
+    assert found[-1][0] == path.stat().st_size
 
 
 async def test_a_run_that_was_killed_long_ago_ends_where_it_was_cut(tmp_path: Path) -> None:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from contextlib import aclosing, suppress
 from pathlib import Path
 from typing import Any, cast
 
 import orjson
 
-from branchwise.errors import UnknownName
+from branchwise.errors import TraceError, UnknownName
+from branchwise.server.lines import LONGEST_LINE, event_of
 from branchwise.server.runs import Runs
 from branchwise.server.viewer.listing import summary
 from branchwise.server.viewer.slim import slim
@@ -30,36 +31,66 @@ async def follow(runs: Runs, id: str, start: int) -> AsyncIterator[bytes]:
     `next` is where to go on after a broken connection; `cut` says that a last line without its end was left out. A line that is no event
     ends the stream with `{"error": ...}`.
     """
-    if _is_read(runs, id, start):
-        yield _line({"end": True, "cut": False})
-        return
-    queue: asyncio.Queue[_Line | None] = asyncio.Queue(_LINES)
-    pump = asyncio.create_task(_pump(runs, id, start, queue))
-    at = start
+    pump, at = None, start
     try:
+        if await asyncio.to_thread(_is_read, runs, id, start):
+            yield _line({"end": True, "cut": False})
+            return
+        queue = _Queue()
+        pump = asyncio.create_task(_pump(runs, id, start, queue))
         while (lines := await _gathered(queue)) is not None:
-            events: list[dict[str, Any]] = []
-            fault = ""
-            for end, line in lines:
-                try:
-                    events.append(slim(line, at))
-                except (ValueError, RecursionError):
-                    fault = f"At byte {at:,} there is something that is no event: the trace was changed, or parts of it are lost."
-                    break
-                at = end
+            events, at, whole = await asyncio.to_thread(_slimmed, lines, at)
             yield _line({"events": events, "next": at})
-            if fault:
-                yield _line({"error": fault})
+            if not whole:
+                yield _line({"error": f"At byte {at:,} there is something that is no event: the trace was changed, or parts of it are lost."})
                 return
         await pump
         if not runs.closing:  # else the page asks again
             yield _line({"end": True, "cut": runs.path(id).stat().st_size > at})
+    except TraceError:
+        yield _line({"error": f"At byte {at:,} there is a line that is too long to be an event: the trace was changed."})
     except (OSError, UnknownName):
         yield _line({"error": "The trace is gone: it was moved or removed."})
     finally:
-        pump.cancel()
-        with suppress(asyncio.CancelledError, Exception):
-            await pump
+        if pump is not None:
+            pump.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await pump
+
+
+def _slimmed(lines: Sequence[_Line], at: int) -> tuple[list[orjson.Fragment], int, bool]:
+    """The events of `lines`, which begin at byte `at`; the byte behind them; and whether that is all. Each is made text by itself, as one that
+    cannot be (nested hundreds deep) is no event.
+    """
+    events = []
+    for end, line in lines:
+        try:
+            events.append(orjson.Fragment(orjson.dumps(slim(line, at))))
+        except (ValueError, TypeError, RecursionError):
+            return events, at, False
+        at = end
+    return events, at, True
+
+
+class _Queue(asyncio.Queue["_Line | None"]):
+    """Lines that wait for a slow reader: as many as a batch holds, in number or in bytes."""
+
+    def __init__(self) -> None:
+        super().__init__(_LINES)
+        self._size = 0
+
+    def full(self) -> bool:
+        """Whether nothing more fits."""
+        return super().full() or self._size >= _BATCH
+
+    def _put(self, item: _Line | None) -> None:
+        self._size += 0 if item is None else len(item[1])
+        super()._put(item)
+
+    def _get(self) -> _Line | None:
+        item = super()._get()
+        self._size -= 0 if item is None else len(item[1])
+        return item
 
 
 def _is_read(runs: Runs, id: str, start: int) -> bool:
@@ -68,7 +99,7 @@ def _is_read(runs: Runs, id: str, start: int) -> bool:
     return id not in runs.live and path.stat().st_size == start and summary(path)["stop"] is not None
 
 
-async def _pump(runs: Runs, id: str, start: int, queue: asyncio.Queue[_Line | None]) -> None:
+async def _pump(runs: Runs, id: str, start: int, queue: _Queue) -> None:
     try:
         async with aclosing(cast("AsyncGenerator[_Line]", runs.lines(id, start))) as lines:
             async for found in lines:
@@ -79,7 +110,7 @@ async def _pump(runs: Runs, id: str, start: int, queue: asyncio.Queue[_Line | No
     await queue.put(None)
 
 
-async def _gathered(queue: asyncio.Queue[_Line | None]) -> list[_Line] | None:
+async def _gathered(queue: _Queue) -> list[_Line] | None:
     """What is there, at least one line; `None` at the end, which stays in the queue."""
     first = await queue.get()
     if first is None:
@@ -103,12 +134,16 @@ def begins(trace: Path, at: int) -> bool:
 
 
 def line_at(trace: Path, at: int) -> bytes | None:
-    """The whole line that begins at byte `at`; `None` where none begins there."""
+    """The whole line that begins at byte `at`; `None` where none begins there, or it is no event."""
     if not begins(trace, at):
         return None
     with open(trace, "rb") as file:
         file.seek(at)
-        line = file.readline()
+        line = file.readline(LONGEST_LINE)
+    try:
+        event_of(line)
+    except ValueError:
+        return None
     return line if line.endswith(b"\n") else None
 
 

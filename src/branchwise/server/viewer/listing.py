@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import time
-from codecs import BOM_UTF8
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from branchwise.server.lines import first_line, key_of
 from branchwise.server.runs import Runs, Trace
 from branchwise.steering import Steering
 
@@ -31,16 +32,22 @@ class Listing:
         self._runs = runs
         self._seen: dict[str, tuple[tuple[float, int], dict[str, Any]]] = {}
 
-    def read(self) -> list[dict[str, Any]]:
-        """Newest first: `summary` of each trace, its `id`, and whether it is `live`, can be steered (`steering`), and is `paused`."""
+    def read(self, key: str | None = None) -> list[dict[str, Any]]:
+        """Newest first: `summary` of each trace, its `id`, and whether it is `live`, can be steered (`steering`), and is `paused`.
+
+        With `key` only those that were started with it.
+        """
         locked, seen, lines = _locked(), {}, []
-        for trace in self._runs.listed()[:_MOST]:
+        for trace in self._runs.listed():
             stamp = (trace.modified, trace.size)
             old = self._seen.get(trace.id)
             about = old[1] if old is not None and old[0] == stamp else summary(trace.path)
             seen[trace.id] = (stamp, about)
-            if about.get("error") != _NO_TRACE or trace.live:
-                lines.append({"id": trace.id, "changed": trace.modified, "bytes": trace.size, **about, **self._state(trace, locked)})
+            told = {name: value for name, value in about.items() if name != "key"}
+            if (about.get("error") != _NO_TRACE or trace.live) and key in (None, about["key"]):
+                lines.append({"id": trace.id, "changed": trace.modified, "bytes": trace.size, **told, **self._state(trace, locked)})
+            if len(lines) == _MOST:
+                break
         self._seen = seen
         return lines
 
@@ -60,21 +67,29 @@ _NO_TRACE = "not a trace"
 
 
 def summary(trace: Path) -> dict[str, Any]:
-    """Problem, task, method, model, seed; and the end, if there is one: `stop`, `solved`, `answer`, `calls`, `cost_usd`. Never raises."""
-    found: dict[str, Any] = {"prompt": "", "task": "", "method": "", "model": "", "seed": None, "stop": None, "solved": None, "answer": None}
+    """Problem, task, method, model, seed, the key it was started with; and the end, if there is one: `stop`, `solved`, `answer`, `calls`,
+    `cost_usd`. Never raises: a trace that cannot be read has an `error`, and every value is a text, a number or nothing.
+    """
+    found: dict[str, Any] = {
+        "prompt": "", "task": "", "method": "", "model": "", "seed": None, "key": None, "stop": None, "solved": None, "answer": None,
+    }  # fmt: skip
     try:
+        first = first_line(trace)
+        if not first or not first.startswith(_BEGIN):
+            return found | {"error": _NO_TRACE}
         with open(trace, "rb") as file:
-            first = file.readline().removeprefix(BOM_UTF8)
-            if not first.startswith(_BEGIN):
-                return found | {"error": _NO_TRACE}
             file.seek(max(0, file.seek(0, 2) - _TAIL))
-            last = file.read().rstrip(b"\n").rpartition(b"\n")[2]
+            last = file.read(_TAIL).rstrip(b"\n").rpartition(b"\n")[2]
         found |= _beginning(orjson.loads(first))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except _BAD as error:
         return found | {"error": f"cannot be read: {error}"}
-    with suppress(ValueError, TypeError, AttributeError):
+    with suppress(*_BAD):
         found |= _ending(orjson.loads(last))
     return found
+
+
+_BAD = (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError)
+"""What a file can raise that is no trace of ours."""
 
 
 def _beginning(event: dict[str, Any]) -> dict[str, Any]:
@@ -85,7 +100,8 @@ def _beginning(event: dict[str, Any]) -> dict[str, Any]:
         "task": _short(settings.get("task", "") if isinstance(settings, dict) else ""),
         "method": _short(method.get("name", "") if isinstance(method, dict) else method),
         "model": _short(run.get("model", "")),
-        "seed": run.get("seed"),
+        "seed": _scalar(run.get("seed")),
+        "key": key_of(event),
     }
 
 
@@ -94,13 +110,21 @@ def _ending(event: dict[str, Any]) -> dict[str, Any]:
         return {}
     usage, answer = event.get("usage") or {}, event.get("answer")
     return {
-        "stop": _short(event.get("reason", "")), "solved": event.get("solved"), "answer": None if answer is None else _short(answer),
-        "calls": usage.get("calls"), "cost_usd": usage.get("cost_usd"),
+        "stop": _short(event.get("reason", "")), "solved": _scalar(event.get("solved")), "answer": None if answer is None else _short(answer),
+        "calls": _scalar(usage.get("calls")), "cost_usd": _scalar(usage.get("cost_usd")),
     }  # fmt: skip
 
 
 def _short(text: Any) -> str:
     return str(text)[:_SHOWN]
+
+
+def _scalar(value: Any) -> Any:
+    """A number or a short text as it is; anything else, and a number that JSON does not have, is left out."""
+    if isinstance(value, str):
+        return _short(value)
+    known = isinstance(value, int) or (isinstance(value, float) and math.isfinite(value))
+    return value if known else None
 
 
 def _locked() -> frozenset[int] | None:

@@ -56,7 +56,7 @@ def show(where: Path, port: int, opened: Callable[[str], None]) -> None:
     with folder_of(where) as (folder, run), bound(HOST, port) as plug:
         address = f"http://{HOST}:{plug.getsockname()[1]}/" + (f"#run={run}" if run else "")
         with suppress(KeyboardInterrupt):
-            asyncio.run(_serve(Runs(folder), plug, lambda: opened(address)))
+            asyncio.run(_serve(Runs(folder, linked=bool(run)), plug, lambda: opened(address)))
 
 
 async def _serve(runs: Runs, plug: socket.socket, ready: Callable[[], None]) -> None:

@@ -1,4 +1,7 @@
-"""The routes of the page: its files, and what it reads of runs. All GET, all read-only; knows no model and no key."""
+"""The routes of the page: its files, and what it reads of runs. All GET, all read-only; knows no model, and no key but by its name.
+
+Where tokens are needed, a key reads the runs that were started with it; all others are for it as if they were not there.
+"""
 
 from __future__ import annotations
 
@@ -45,20 +48,20 @@ def page_routes(runs: Runs) -> list[BaseRoute]:
         return _file(name) if name in (*scripts(), "page.css") else _error(404, "there is no such file")
 
     async def listed(request: Request) -> Response:
-        return JSONResponse({"runs": await asyncio.to_thread(listing.read)}, headers=HEADERS)
+        return JSONResponse({"runs": await asyncio.to_thread(listing.read, request.state.key)}, headers=HEADERS)
 
     async def events(request: Request) -> Response:
-        found = _place(runs, request.path_params["id"], request.query_params.get("from", "0"))
+        found = await asyncio.to_thread(_place, runs, request, request.query_params.get("from", "0"))
         if isinstance(found, Response):
             return found
         return StreamingResponse(follow(runs, request.path_params["id"], found[1]), media_type="application/x-ndjson", headers=HEADERS)
 
     async def line(request: Request) -> Response:
-        found = _place(runs, request.path_params["id"], request.path_params["at"])
+        found = await asyncio.to_thread(_place, runs, request, request.path_params["at"])
         if isinstance(found, Response):
             return found
         text = await asyncio.to_thread(line_at, *found)
-        return _error(404, "no line begins there") if text is None else Response(text, media_type="application/json", headers=HEADERS)
+        return _error(404, "no event begins there") if text is None else Response(text, media_type="application/json", headers=HEADERS)
 
     return [
         Route("/", page),
@@ -69,11 +72,14 @@ def page_routes(runs: Runs) -> list[BaseRoute]:
     ]
 
 
-def _place(runs: Runs, id: str, at: str) -> tuple[Path, int] | Response:
-    """The trace and the byte in it, or the reply that refuses them."""
+def _place(runs: Runs, request: Request, at: str) -> tuple[Path, int] | Response:
+    """The trace and the byte in it, or the reply that refuses them. A file that is no trace, and a run of another key, are not there."""
+    id = request.path_params["id"]
     try:
         trace = runs.path(id)
     except UnknownName:
+        trace = None
+    if trace is None or not runs.is_shown(id, request.state.key):
         return _error(404, "there is no such run")
     if not (at.isascii() and at.isdecimal() and len(at) < 17):
         return _error(400, "a place in a trace is a number of bytes")

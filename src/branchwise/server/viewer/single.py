@@ -72,9 +72,9 @@ def _data(trace: Path) -> str:
     numbers: dict[str, int] = {}
     try:
         events = [_shared(event, numbers) for event in _events(trace)]
-    except RecursionError as error:
+        data = orjson.dumps({"name": trace.name.removesuffix(".jsonl"), "texts": list(numbers), "events": events}).decode()
+    except (RecursionError, orjson.JSONEncodeError) as error:
         raise TraceError(f"{trace} holds something that is nested too deeply: it is not a trace of this version of Branchwise") from error
-    data = orjson.dumps({"name": trace.name.removesuffix(".jsonl"), "texts": list(numbers), "events": events}).decode()
     for character in "<>&\u2028\u2029":
         data = data.replace(character, f"\\u{ord(character):04x}")
     return data

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from typing import Any
 
-import orjson
+from branchwise.server.lines import event_of
 
 __all__ = ["LONGEST", "slim"]
 
@@ -21,13 +20,14 @@ def slim(line: bytes, at: int) -> dict[str, Any]:
 
     Left out: messages and log-probabilities of calls, and the wording of prompts. Raises `ValueError` for a line that is no event.
     """
-    event = orjson.loads(line.removeprefix(BOM_UTF8))
-    if not isinstance(event, dict) or not isinstance(event.get("event"), str):
-        raise ValueError("not an event")
+    event = event_of(line)
     kind = event["event"]
     if kind == "call":
         event.pop("messages", None)
-        for sample in event.get("samples") or ():
+        samples = event.get("samples")
+        if not isinstance(samples, list):
+            raise ValueError("a call without samples")
+        for sample in samples:
             if isinstance(sample, dict):
                 sample.pop("logprobs", None)
     elif kind == "started":
