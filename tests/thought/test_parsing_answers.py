@@ -1,12 +1,13 @@
 """Final answers, boxes and JSON objects in model text."""
 
 import json
+import time
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from branchwise.thought.parsing import boxes, final_answer, json_object
+from branchwise.thought.parsing import boxes, final_answer, final_number, json_object
 
 
 @pytest.mark.parametrize(
@@ -41,6 +42,42 @@ from branchwise.thought.parsing import boxes, final_answer, json_object
 )
 def test_the_last_marker_before_a_run_on_has_the_answer(text: str, expected: str) -> None:
     assert final_answer(text) == expected
+
+
+NEXT = [
+    "### Instruction:", "### Instruction", "Instructions: add", "Question 2", "Question 2.", "Question 2. Tom has", "Problem #2", "Exercise 4:",
+    "---\nQuestion", "---\n\n**Question**", "***\nProblem 2", "Next question:", "**Next problem**", "New question:", "New problem: Tom",
+    "Another example:", "Here is another problem:", "Here’s a new question:", "Here are some more examples:", "Let's try another one.",
+    "Let us do one more problem.", "Let's move on to the next question.", "Now, let's solve another problem.", "Okay, next question.",
+    "Now solve this:", "Now solve this problem:", "Now try this one:", "Task:", "Task 2:", "Q2:", "[INST]", "<|user|>",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("head", NEXT)
+def test_a_prose_answer_before_an_invented_next_problem_counts(head: str) -> None:
+    after = f"\n\n{head}\nTom has 3 pens and 4 more.\nThe answer is 7."
+    assert final_answer(f"We add.\nThe answer is 18.{after}") == "18"
+    assert final_answer(f"So it is \\boxed{{18}}.{after}") == "18"
+    assert final_number(f"We add 3 and 15, which is 18.{after.replace('The answer is', 'So it is')}") == 18
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "Let's try another approach: 9 + 9.", "Let's solve this problem step by step.", "The next one is 5 more.", "One more apple is 18.",
+        "In another problem of this kind we add.", "Now we solve this equation: x = 18", "Now solve this equation:", "The question asks for more.",
+        "Examples of this are many.", "Consider the next day: 9.", "---", "Tasks are many.", "So the task is done.", "Question 2 is another.",
+    ],
+)  # fmt: skip
+def test_a_line_of_the_same_solution_does_not_end_it(line: str) -> None:
+    assert final_answer(f"Answer:\nFirst we look.\n{line}\nThe answer is 18.") == "18"
+
+
+@pytest.mark.parametrize("unit", ["now, let's a b ", "---\n", "Question ", "here is a more x ", " \n", "another one one ", "# "])
+def test_a_megabyte_is_searched_for_a_next_problem_in_linear_time(unit: str) -> None:
+    began = time.process_time()
+    final_answer("Answer: 1 " + unit * (10**6 // len(unit)))
+    assert time.process_time() - began < 4
 
 
 @pytest.mark.parametrize(

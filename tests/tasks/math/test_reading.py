@@ -92,11 +92,11 @@ def test_only_known_units_that_differ_are_different() -> None:
 @pytest.mark.parametrize("unit", ["\\boxed{", "\\boxed{1} and ", "$", "\\frac", "{", "Answer: \\[", "1,", "("])
 def test_a_megabyte_is_read_in_linear_time(unit: str) -> None:
     text = unit * (10**6 // len(unit))
-    began = time.perf_counter()
+    began = time.process_time()
     found = final_formula(text)
     if found is not None:
         normal(found)
-    assert time.perf_counter() - began < 4
+    assert time.process_time() - began < 4
 
 
 MATHS = ("math500", "aime24", "amc23", "olympiadbench", "odyssey")

@@ -20,13 +20,21 @@ _MARKER = re.compile(
     r"|(?P<box>\\(?:boxed|fbox)[ \t]*\{)",
     re.IGNORECASE | re.MULTILINE,
 )
+_TASK = r"(?:question|problem|example|exercise|task|puzzle|instruction|q)"
+_DRESS = r"^[ \t]*(?:\#{1,6}[ \t]*)?(?:[*_]{1,3})?"
 _NEW_EXAMPLE = re.compile(
-    r"^[ \t]*(?:\#{1,6}[ \t]*)?(?:[*_]{2})?"
-    r"(?:(?:question|problem|input|example|puzzle|user|human|q)[ \t]*(?:\d{1,4}[ \t]*)?(?:[*_]{2})?[:：]|问题[:：]|질문[:：])"
-    r"|^[ \t]*\#{1,6}[ \t]*(?:[*_]{2})?(?:question|problem|example|puzzle)(?:[ \t]+\d{1,4})?[ \t]*(?:[*_]{2}[ \t]*)?$"
-    r"|^[ \t]*\[(?:question|problem|example|user|human|q)[ \t]*\d{0,4}\]"
-    r"|(?<=[.!?])[ \t]+(?:question|problem|q)[ \t]*\d{0,4}:"
-    r"|<\|(?:im_end|im_start|endoftext|eot_id)\|>|</s>",
+    rf"{_DRESS}(?:(?:{_TASK}s?|input|prompt|user|human)[ \t]*(?:\#?\d{{1,4}}[ \t]*)?(?:[*_]{{2}})?[:：]|问题[:：]|질문[:：])"
+    rf"|{_DRESS}{_TASK}[ \t]*\#?\d{{1,4}}[ \t]*(?:[*_]{{2}}|[.)](?=\s))?[ \t]*(?:$|(?<=[.)][ \t]))"
+    rf"|^[ \t]*\#{{1,6}}[ \t]*(?:[*_]{{2}})?{_TASK}(?:[ \t]+\d{{1,4}})?[ \t]*(?:[*_]{{2}}[ \t]*)?$"
+    rf"|^[ \t]*(?:-{{3,}}|\*{{3,}}|_{{3,}}|={{3,}})[ \t]*\n\s*(?:\#{{1,6}}[ \t]*)?[*_]{{0,3}}{_TASK}\b"
+    rf"|{_DRESS}(?:(?:now|ok|okay|and)[ ,]+)?(?:(?:here(?:['’]s|[ ]is|[ ]are)|let(?:['’]s|[ ]us)[ ](?:\w+[ ]){{1,3}}?|(?:try|solve|do|consider)[ ]))?"
+    rf"[ ]?(?:the[ ]|a[ ]|some[ ])?(?:another|next|new|one[ ]more|more)[ ](?:\w+[ ])?(?:{_TASK}s?|one)"
+    rf"(?:[ ]\#?\d{{1,4}})?[*_]{{0,3}}[ \t]*(?:[:：.!?]|$)"
+    rf"|{_DRESS}(?:now|next)[ ,]+(?:you[ ]|try[ ]to[ ]|let['’]s[ ])?(?:try|solve|answer|do|consider)[ ]"
+    rf"(?:this|these|the[ ]following)(?:[ ](?:one|{_TASK}s?))?[*_]{{0,3}}[ \t]*(?:[:：.!]|$)"
+    rf"|^[ \t]*\[(?:{_TASK}|user|human)[ \t]*\d{{0,4}}\]"
+    r"|(?<=[.!?])[ \t]+(?:next[ ]|new[ ])?(?:question|problem|q)[ \t]*\d{0,4}:"
+    r"|<\|(?:im_end|im_start|endoftext|eot_id|start_header_id|user|end)\|>|</s>|<(?:start|end)_of_turn>|\[/?INST\]",
     re.IGNORECASE | re.MULTILINE,
 )
 _SENTENCE_END = re.compile(r"[.!?](?=\s+[A-Z\"(])|[。！？]")
