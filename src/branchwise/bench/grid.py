@@ -19,7 +19,7 @@ from branchwise.bench.marking import Truth, truths_of
 from branchwise.bench.protocol import Entry
 from branchwise.bench.spec import Spec, entry_json
 from branchwise.budget import Budget
-from branchwise.data.sets import data_file
+from branchwise.data.sets import data_file, where_more
 from branchwise.errors import UsageError
 from branchwise.method import Method, with_sampling
 from branchwise.methods import METHODS
@@ -158,7 +158,10 @@ def make_grid(spec: Spec, data_of: Callable[[str], Path | None], overrides: Mapp
         task, path = part.found, data_of(part.task)
         listed = task.items(path)
         places = {item.id: place for place, item in enumerate(listed)}
-        items = choose(listed, part.items)
+        try:
+            items = choose(listed, part.items)
+        except UsageError as error:
+            raise UsageError(f"task {part.task}: {error}{where_more(part.task, path)}") from None
         golds = truths_of(task, path, (overrides or {}).get(task.name, {}))
         data[task.name] = _source(task, path)
         truths |= {(task.name, item.id): golds(item) for item in items}

@@ -13,15 +13,17 @@ from typing import Any
 
 import yaml
 
+from branchwise.bench.keyring import GRADED
 from branchwise.bench.protocol import Entry, Reference, entry_of, keys, listed, number, reference_of, text_of, whole
 from branchwise.bench.protocol import names as protocol_names
 from branchwise.budget import Budget
 from branchwise.errors import UnknownName, UsageError
 from branchwise.model.registry import parse_spec
-from branchwise.tasks import Task
+from branchwise.tasks import TASKS, Task
 from branchwise.tasks import task as find_task
+from branchwise.tasks.from_file import is_task_file
 
-__all__ = ["BY", "Contestant", "Equal", "Part", "Spec", "entry_json", "load_spec", "method_row", "ready", "spec_of"]
+__all__ = ["BY", "Contestant", "Equal", "Part", "Spec", "check_graded", "entry_json", "load_spec", "method_row", "ready", "spec_of"]
 
 _TOP = (
     "name", "title", "source", "tasks", "task", "data", "items", "methods", "models", "seeds", "budget", "equal", "temperature", "max_tokens",
@@ -126,6 +128,14 @@ def ready() -> list[str]:
     return sorted([*own, *protocol_names()])
 
 
+def check_graded(name: str) -> Task:
+    """The task of that name. Raises `UsageError` where no program can check its answers, as those of a task file."""
+    task = find_task(name)
+    if is_task_file(name) or task.name not in GRADED:
+        raise UsageError(f"no program can check answers of task {task.name}, so there is nothing to measure; the bench takes {', '.join(GRADED)}")
+    return task
+
+
 def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> Spec:
     """The grid in a file, or that of a name in `ready`; `changes` replace its keys. Raises `UsageError` that says which key is wrong."""
     if source.endswith((".yaml", ".yml")):
@@ -137,6 +147,8 @@ def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> Spec:
         where = str(path)
     else:
         if source not in ready():
+            if source in TASKS:
+                raise UsageError(f"{check_graded(source).name} is a task: give --tasks {source} --methods ... --items ..., or a bench file")
             raise UnknownName("bench file", source, (*ready(), "FILE.yaml"))
         kind = "protocols" if source in protocol_names() else "specs"
         text, where = (resources.files("branchwise.bench") / kind / f"{source}.yaml").read_text("utf-8"), f"bench file {source}"
@@ -144,6 +156,8 @@ def load_spec(source: str, changes: Mapping[str, Any] | None = None) -> Spec:
         data = yaml.safe_load(text)
     except yaml.YAMLError as error:
         raise UsageError(f"{where} is not YAML: {error}") from error
+    if isinstance(data, dict) and "prompt" in data and "methods" not in data:
+        check_graded(source)
     return spec_of({**keys(data, _TOP, where), **(changes or {})}, where)
 
 
@@ -181,7 +195,7 @@ def _parts(top: Mapping[str, Any], where: str) -> tuple[Part, ...]:
     found = []
     for row in rows:
         data = keys({"task": row} if isinstance(row, str) else row, _TASK, f"{where}: tasks")
-        task = find_task(text_of(data.get("task"), f"{where}: task"))
+        task = check_graded(text_of(data.get("task"), f"{where}: task"))
         own = data.get("items", top.get("items", ""))
         if not isinstance(own, str):
             raise UsageError(f"{where}: items need quotation marks, as in items: \"1:30\" (without them YAML reads 1:30 as the number 90)")

@@ -14,7 +14,7 @@ import click
 from branchwise.bench.grading.verdicts import Gold
 from branchwise.bench.grid import Grid, make_grid
 from branchwise.bench.marking import override
-from branchwise.bench.spec import BY, Spec, load_spec, method_row, ready, spec_of
+from branchwise.bench.spec import BY, Spec, check_graded, load_spec, method_row, ready, spec_of
 from branchwise.cli.options import budget_options
 from branchwise.cli.page import Limit, Option, Parallel
 from branchwise.cli.places import task_data
@@ -108,6 +108,8 @@ def _changes(flags: Mapping[str, Any]) -> dict[str, Any]:
     changes: dict[str, Any] = {}
     if flags["tasks"]:
         changes["tasks"] = _names(flags["tasks"])
+        for name in changes["tasks"]:
+            check_graded(name)
     if flags["methods"]:
         changes["methods"] = [method_row(name) for name in _names(flags["methods"])]
         if flags["repeats"]:

@@ -18,7 +18,7 @@ from branchwise.bench.rows import MANIFEST, read_manifest
 from branchwise.cli.faults import EXITS
 from branchwise.cli.page import CommandPage, Option
 from branchwise.cli.places import task_data
-from branchwise.cli.text import console, document, error_console, plain, safe_text, shorten
+from branchwise.cli.text import console, document, error_console, plain, plural, safe_text, shorten
 from branchwise.data.sets import DATASETS
 from branchwise.errors import UsageError
 
@@ -73,8 +73,10 @@ def report_command(
         from branchwise.bench.report.html import page
 
         _write(html, page(report))
+        click.echo(plain(f"wrote {html}: one page to open in any browser"), err=True)
     if plots is not None:
-        _plots(report, plots)
+        count = _plots(report, plots)
+        click.echo(plain(f"wrote {plural(count, 'plot')} to {plots}, each as SVG and PNG"), err=True)
     if as_json:
         click.echo(document(report.to_json()))
     else:
@@ -128,12 +130,15 @@ def _write(path: Path, data: bytes) -> None:
         raise UsageError(f"cannot write {path}: {error.strerror}") from error
 
 
-def _plots(report: Report, folder: Path) -> None:
+def _plots(report: Report, folder: Path) -> int:
+    """How many plots were written."""
     from branchwise.bench.report.plots import plots, png, svg
 
-    for plot in plots(report):
+    drawn = plots(report)
+    for plot in drawn:
         _write(folder / f"{plot.name}.svg", svg(plot))
         _write(folder / f"{plot.name}.png", png(plot))
+    return len(drawn)
 
 
 def _print(report: Report, out: Console) -> None:

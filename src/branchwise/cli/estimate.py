@@ -86,7 +86,7 @@ def _total(worst: list[Estimate]) -> dict[str, Any]:
 
 
 def _document(worst: list[Estimate], settings: Settings) -> dict[str, Any]:
-    named = {"task": settings.task, "method": settings.method, "model": model_name(settings.model), "problems": len(worst)}
+    named = {**settings.named_task, "method": settings.method, "model": model_name(settings.model), "problems": len(worst)}
     first = worst[0].to_json()
     return (
         {**named, **first}
@@ -98,7 +98,7 @@ def _document(worst: list[Estimate], settings: Settings) -> dict[str, Any]:
 def _print(worst: list[Estimate], settings: Settings, out: Console, dated: str | None) -> None:
     total, first = _total(worst), worst[0]
     more = f", {len(worst)} problems" if len(worst) > 1 else ""
-    out.print(safe_text(f"Worst case of {settings.method} on {settings.task}{more}, model {model_name(settings.model)}:"))
+    out.print(safe_text(f"Worst case of {settings.method} on {settings.task_name}{more}, model {model_name(settings.model)}:"))
     out.print(safe_text(f"  states  {total['states']:,} generated, {total['judged']:,} judged"))
     out.print(safe_text(f"  calls   {total['calls']:,}"))
     out.print(

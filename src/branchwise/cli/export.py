@@ -72,29 +72,51 @@ def export_command(
     told: list[str] = []
     items: dict[str, set[str]] = {}
     models: set[str] = set()
-    count, seen = 0, 0
+    count, seen, unjudged, by_key = 0, 0, 0, False
     with ExitStack() as stack:
         truths = stack.enter_context(Truths(keys_of(folder, data)))
         found = runs(folder, truths, methods, told.append)
         file = _opened(stack, out)
         for run in found:
             seen += 1
+            unjudged += run.truth is None
             for row in _examples(run, form, most, margin, unchecked):
                 line = json.dumps(row, ensure_ascii=False)
                 click.echo(line) if file is None else file.write(line + "\n")
                 items.setdefault(run.task, set()).add(run.item)
                 models.add(run.model)
                 count += 1
+                by_key = by_key or (run.truth is not None and margin is None)
         told += truths.notes
     manifest = read_manifest(folder) if (folder / MANIFEST).exists() else {}
     by = f"values of the evaluator that differ by {margin} or more" if margin is not None else ""
-    document = about(form, count, items, models, manifest, by, margin is not None)
+    by = "the answers that were chosen, right or not: no program judged them" if unchecked and count and not by_key else by
+    document = about(form, count, items, models, manifest, by, keyless=not by_key)
+    if not count:
+        document["warnings"] = [_why_none(form, seen, unjudged, by, unchecked, methods)]
     if out is not None:
         _beside(out).write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", "utf-8")
-    for note in [*told, *(document["warnings"] if count else [])]:
+    for note in [*told, *document["warnings"]]:
         click.echo(plain(f"note: {note}"), err=True)
     click.echo(plain(f"{plural(count, 'example')} from {plural(seen, 'run')}{f' in {out}' if out else ''}"), err=True)
     return 0 if count else 3
+
+
+def _why_none(form: str, seen: int, unjudged: int, by: str, unchecked: bool, methods: tuple[str, ...]) -> str:
+    """Why there is no example. What has not been exported needs no word about licences."""
+    if not seen:
+        return f"no run of method {' or '.join(methods)} is there" if methods else "no run is there"
+    if by:
+        return f"no thought has two siblings with {by}"
+    if unjudged == seen and not unchecked:
+        more = "; --unchecked takes the answers that were chosen" if form == "sft" else ""
+        return f"what is right in these runs cannot be told: their answers no program can check, or the key is not at hand (--data){more}"
+    judged = "" if not unjudged else f" of the {seen - unjudged} that can be judged"
+    if form == "sft":
+        return f"no run{judged} came upon a right answer" + (", and none that cannot be judged chose one" if unjudged and unchecked else "")
+    if form == "dpo":
+        return f"no run{judged} has two siblings of which one leads on to a right answer and the other does not"
+    return f"no run{judged} has a path of which it is known for each step whether a right answer can be reached"
 
 
 def _examples(run: Run, form: str, most: int, margin: float | None, unchecked: bool) -> Iterator[dict[str, Any]]:

@@ -24,7 +24,7 @@ from branchwise.cli.settings import Settings, merge, model_name
 from branchwise.cli.signals import interruptible
 from branchwise.cli.solving import about
 from branchwise.cli.text import console, document, dollars, error_console, plain, plural, safe_text, seconds, shorten
-from branchwise.data.sets import data_file
+from branchwise.data.sets import data_file, where_more
 from branchwise.errors import PromptError, UsageError
 from branchwise.model.registry import parse_spec
 from branchwise.model.weights import sha256
@@ -100,9 +100,13 @@ def items_of(flags: Mapping[str, Any], settings: Settings) -> list[BatchItem]:
             raise UsageError("--data goes with --items: it is the list that they are taken from")
         pairs = _own(flags["input_file"])
     else:
-        found = settings.found_task.items(task_data(settings.found_task.name, flags["data"]))
+        name, data = settings.found_task.name, task_data(settings.found_task.name, flags["data"])
+        found = settings.found_task.items(data)
         spans = [span for span in flags["items"].split(",") if span.strip()] or [flags["items"]]
-        chosen = {item.id: item for span in spans for item in select(found, span)}
+        try:
+            chosen = {item.id: item for span in spans for item in select(found, span)}
+        except UsageError as error:
+            raise UsageError(f"{error}{where_more(name, data)}") from None
         pairs = [(item.id, item.input) for item in chosen.values()]
     return [BatchItem(name, text, functools.partial(settings.make_problem, text)) for name, text in pairs]
 
@@ -201,7 +205,7 @@ class _Progress:
 
 def _print(summary: Summary, rows: Rows, settings: Settings, as_json: bool) -> None:
     if as_json:
-        run = {"task": settings.task, "method": settings.method, "model": model_name(settings.model), "seed": settings.seed}
+        run = {**settings.named_task, "method": settings.method, "model": model_name(settings.model), "seed": settings.seed}
         click.echo(document(run | summary.to_json() | {"results": str(rows.path)}))
         return
     out = console()

@@ -17,7 +17,7 @@ from branchwise.cli.places import home
 from branchwise.cli.serve import named_models, option
 from branchwise.cli.settings import LIMITS
 from branchwise.cli.text import plain
-from branchwise.errors import UsageError
+from branchwise.errors import UsageError, install
 from branchwise.tasks import TASKS, task
 from branchwise.tasks.from_file import is_task_file
 
@@ -68,14 +68,16 @@ def mcp_command(**flags: Any) -> None:
     """Offer searches to an MCP client as the tools `deliberate` and `compare_options`, over standard input and output.
 
     The client starts this program. Limits given here are the default and the ceiling of each call; progress is sent while a search runs;
-    every run is recorded in a trace. Ends when the client closes its side. Needs: pip install 'branchwise[mcp]'.
+    every run is recorded in a trace. Ends when the client closes its side.
+
+    Needs the extra `mcp`: pip install 'branchwise[mcp]', from a clone pip install -e '.[mcp]'.
     """
     try:
         import mcp.server.mcpserver  # noqa: F401
 
         import branchwise.server.search  # noqa: F401
     except ModuleNotFoundError as error:
-        raise UsageError(f"MCP needs more packages ({error.name} is missing): pip install 'branchwise[mcp]'") from None
+        raise UsageError(f"MCP needs more packages ({error.name} is missing): {install('mcp')}") from None
     asyncio.run(_serve(flags))
 
 

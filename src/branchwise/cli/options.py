@@ -57,7 +57,8 @@ _ALIASES = {"k": ("--branching",)}
 
 def methods_help() -> str:
     """A line a method, for help."""
-    return "\n".join(f"  {name:<15}{found.summary.replace('`', '')}" for name, found in METHODS.items())
+    width = max(map(len, METHODS))
+    return "\n".join(f"  {name:<{width}}  {found.summary.replace('`', '')}" for name, found in METHODS.items())
 
 
 def _option(heading: str, *names: str, **settings: Any) -> Callable[[F], F]:

@@ -59,7 +59,7 @@ def run(plan: Plan) -> Result:
 
 async def _run(plan: Plan) -> Result:
     settings, stop = plan.settings, Stop()
-    title = f"{settings.task} {plan.problem.prompt} · {plan.method.name} · {model_name(settings.model)}"
+    title = f"{settings.task_name} {plan.problem.prompt} · {plan.method.name} · {model_name(settings.model)}"
     view = View(title)
     bar = PullBar(parse_spec(settings.model).target, plan.say)
     loop = asyncio.get_running_loop()

@@ -16,7 +16,7 @@ from branchwise.cli.page import CommandPage, Limit, Option, Parallel
 from branchwise.cli.places import home
 from branchwise.cli.settings import LIMITS, model_name
 from branchwise.cli.text import plain
-from branchwise.errors import UsageError
+from branchwise.errors import UsageError, install
 from branchwise.model.prices import Prices
 from branchwise.model.registry import parse_spec, price_of
 from branchwise.tasks import TASKS, task
@@ -98,7 +98,9 @@ def serve_command(**flags: Any) -> None:
     A method is the name of a model: `tot_bfs`, `best_first`, `mctsr_8`, with a task in front (`game24/tot_bfs`) and an upstream model behind
     (`tot_bfs@small`) where wanted. Settings and budgets go into the field `branchwise` of a request, under the names of the flags of
     `branchwise solve`; the limits given here are each request's default and ceiling. Every run is recorded in a trace, as by `branchwise
-    solve`, which `--resume` goes on with. Needs: pip install 'branchwise[server]'.
+    solve`, which `--resume` goes on with.
+
+    Needs the extra `server`: pip install 'branchwise[server]', from a clone pip install -e '.[server]'.
 
     Without --token-file everybody on this machine may ask, and nobody else; the first Ctrl-C ends all searches and saves them.
     """
@@ -106,7 +108,7 @@ def serve_command(**flags: Any) -> None:
         from branchwise.server.keys import Keys
         from branchwise.server.start import Start, serve
     except ModuleNotFoundError as error:
-        raise UsageError(f"the server needs more packages ({error.name} is missing): pip install 'branchwise[server]'") from None
+        raise UsageError(f"the server needs more packages ({error.name} is missing): {install('server')}") from None
     names = named_models(flags["models"] or ("local",))
     limits = {limit: flags[flag] for flag, limit in _KEY_LIMITS.items() if flags[flag] not in (None, "none")}
     keys = Keys(limits=limits) if flags["token_file"] is None else Keys.load(flags["token_file"], limits)

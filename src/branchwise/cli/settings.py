@@ -63,6 +63,16 @@ class Settings:
         """The task. Raises `UnknownName`."""
         return task(self.task)
 
+    @property
+    def task_name(self) -> str:
+        """What people call the task: the name in its file, where it has one. Raises as `found_task`."""
+        return self.found_task.name
+
+    @property
+    def named_task(self) -> dict[str, str]:
+        """The task in a document: its name, and its file where it has one."""
+        return {"task": self.task_name} | ({"task_file": self.task} if is_task_file(self.task) else {})
+
     def make_problem(self, text: str | None = None) -> Problem:
         """The problem that `text` (default: the run's own) states, its own prompts checked. Raises `UsageError`."""
         problem = self.found_task.problem(self.problem if text is None else text, self.prompts)
@@ -120,6 +130,7 @@ class Settings:
         """As the trace keeps it: no password of an address."""
         data = dataclasses.asdict(self)
         data["model"] = model_name(self.model)
+        data |= {"task_name": self.task_name} if is_task_file(self.task) else {}
         data["models"] = {role: model_name(text) for role, text in self.models.items()}
         return data
 

@@ -99,7 +99,7 @@ def _head(record: Record, out: Console) -> None:
     start = record.starts[-1]
     run, about = start.run, start.about
     settings = about.get("settings", {})
-    task = f" of task {settings['task']}" if isinstance(settings, dict) and "task" in settings else ""
+    task = f" of task {settings.get('task_name', settings['task'])}" if isinstance(settings, dict) and "task" in settings else ""
     out.print(Text("Problem: ", style="bold") + safe_text(f"{shorten(_get(run, 'problem', 'prompt'), _WIDTH)}{task}"))
     out.print(safe_text(f"Method {_get(run, 'method', 'name')}, model {run.get('model')}, seed {run.get('seed')}."))
     limits = ", ".join(f"{name} {limit}" for name, limit in about.get("budget", {}).items()) or "none"

@@ -11,7 +11,7 @@ from branchwise.cli.faults import EXITS
 from branchwise.cli.page import CommandPage, Option
 from branchwise.cli.places import home
 from branchwise.cli.text import plain
-from branchwise.errors import TraceError, UsageError
+from branchwise.errors import TraceError, UsageError, install
 
 __all__ = ["view_command"]
 
@@ -36,12 +36,14 @@ def view_command(where: Path | None, port: int, no_browser: bool) -> None:
     with values, prompts, replies and cost.
 
     It is served on this machine for this machine only, and reads nothing but traces; Ctrl-C ends it. `branchwise show TRACE --html FILE`
-    writes the page with one run as a file that can be sent. Needs: pip install 'branchwise[server]'.
+    writes the page with one run as a file that can be sent.
+
+    Needs the extra `server`: pip install 'branchwise[server]', from a clone pip install -e '.[server]'.
     """
     try:
         from branchwise.server.viewer.local import show
     except ModuleNotFoundError as error:
-        raise UsageError(f"the page needs more packages ({error.name} is missing): pip install 'branchwise[server]'") from None
+        raise UsageError(f"the page needs more packages ({error.name} is missing): {install('server')}") from None
     folder = where or home() / "runs"
     if where is not None and not where.exists():
         raise TraceError(f"there is nothing at {where}; name a folder of traces, or a trace")

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from branchwise.errors import UnknownName, UsageError
 
-__all__ = ["DATASETS", "DataSet", "data_file", "dataset"]
+__all__ = ["DATASETS", "DataSet", "data_file", "dataset", "where_more"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -274,3 +274,14 @@ def data_file(name: str, data: Path) -> Path:
         wanted = "it has no public set" if entry is None else f"looked for {entry.file}; get it with: branchwise data pull {name}"
         raise UsageError(f"the folder {data} does not hold the data of task {name}: {wanted}")
     return path
+
+
+def where_more(task: str, data: Path | None) -> str:
+    """The end of an error message about items that a task's own list does not have: how to get the public set. Empty where it is in use."""
+    entry = DATASETS.get(task)
+    if data is not None or entry is None:
+        return ""
+    return (
+        f". This is the list that comes with the program; the public set has {entry.items:,}: branchwise data pull {task}, "
+        f'then --data "$(branchwise data path {task})"'
+    )

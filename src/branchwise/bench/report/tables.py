@@ -171,11 +171,12 @@ def _failed(trees: dict[str, Trees]) -> Table:
     rows = []
     for name, one in found.items():
         counts = [one.right, *one.steps, *[0] * (depth - len(one.steps)), one.no_steps]
-        rows.append([name, "chains" if one.chains else "trees", f"{one.count:,}", *(percent(count / one.count) for count in counts)])
+        rows.append([name, "whole replies" if one.chains else "trees", f"{one.count:,}", *(percent(count / one.count) for count in counts)])
     columns = ["method", "of", "n", "right", *(f"step {step}" for step in range(1, depth + 1)), "no steps shown"]
     note = (
-        "Chains: the first step that is invalid or after which the goal cannot be reached. Trees: the first step after which that holds of all "
-        "thoughts kept. One step more than the task has is the answer's. After Yao et al. 2023, Fig. 3b; by the oracle."
+        "Whole replies (chains, and searches whose thoughts were whole answers): the first step of a reply that is invalid or after which the goal "
+        "cannot be reached. Trees: the first step after which that holds of all thoughts kept. One step more than "
+        "the task has is the answer's. After Yao et al. 2023, Fig. 3b; by the oracle."
     )
     return Table("The step at which it failed", columns, rows, note)
 

@@ -68,7 +68,8 @@ class Failures:
 
     def to_json(self) -> dict[str, Any]:
         """One object."""
-        what = "chains: the first step that is invalid or cannot reach the goal" if self.chains else "trees: the first level without a good thought"
+        whole, trees = "whole replies: the first step that is invalid or cannot reach the goal", "trees: the first level without a good thought"
+        what = whole if self.chains else trees
         return {"of": what, "count": self.count, "right": self.right, "no_steps": self.no_steps, "failed_at": list(self.steps)}
 
 
