@@ -463,6 +463,109 @@ async def test_an_act_within_on_event_that_cannot_be_done_is_a_warning() -> None
     assert any("prune could not be done" in warning for warning in result.warnings)
 
 
+FURTHER: dict[str, Any] = {
+    "pause": lambda s, node: s.pause(),
+    "go_on": lambda s, node: s.go_on(),
+    "prune": lambda s, node: s.prune(node),
+    "prune, another": lambda s, node: s.prune(0),
+    "favour": lambda s, node: s.favour(1),
+    "add": lambda s, node: s.add(0, "zebra"),
+    "approve": lambda s, node: s.approve(node),
+    "budget": lambda s, node: s.raise_budget(calls=5),
+    "limits": lambda s, node: s.limits({"calls": 5}),
+}
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("when", ["at once", "in a pause", "within on_event"])
+@pytest.mark.parametrize("further", list(FURTHER))
+async def test_after_an_approval_every_act_is_refused_and_the_run_ends_with_that_thought(further: str, when: str) -> None:
+    later, ended = when == "within on_event", 0
+    for name, (seed, n) in itertools.product(("mcts", "beam", "dfs", "best_first"), ((0, 5), (2, 9), (2, 22))):
+        problem, events = toy(seed, dead=0, complete=0.4), list[Any]()
+
+        def act(s: Steering, problem: Toy = problem) -> Node | None:
+            found = next((node for node in s.tree if problem.answer(node.state) is not None), None)
+            if found is not None:
+                if when == "in a pause":
+                    s.pause()
+                s.approve(found)
+                if later:  # both wait for the end of the commit
+                    FURTHER[further](s, found)
+                else:
+                    with pytest.raises(UsageError, match="was approved"):
+                        FURTHER[further](s, found)
+            return found
+
+        at = At(problem, METHODS[name], n, (lambda s: None) if later else act, budget=Budget(calls=500))
+
+        def listen(event: Any, at: At = at, act: Any = act, events: list[Any] = events) -> None:
+            events.append(event)
+            if later and at.outcome is None and isinstance(event, (Expanded, Judged)) and at.steering.active:
+                at.outcome = act(at.steering)
+
+        at.settings["on_event"] = listen
+        result = await at.run()
+        if at.outcome is None:
+            continue
+        ended += 1
+        assert result.stop_reason == "approved"
+        own = result.node.parent if result.node is not None and result.node.role == "answer" else result.node
+        assert own is at.outcome
+        assert own.birth not in result.tree.closed
+        assert [event.act for event in events if isinstance(event, Steered)][-1] == "approve"
+        assert not later or further == "limits" or any("was approved" in warning for warning in result.warnings)
+    assert ended > 2
+
+
+WRONG = ("1", [1], 1.0, b"x", None, True, {}, object())
+
+
+async def test_a_value_of_a_wrong_type_is_refused_at_once_and_is_a_warning_within_on_event() -> None:
+    problem, method = toy(SEED, dead=0, complete=0), METHODS["best_first"]
+    whole, _ = await plain(problem, method)
+    of_a_node: tuple[Any, ...] = (lambda s, w: s.prune(w), lambda s, w: s.favour(w), lambda s, w: s.approve(w), lambda s, w: s.add(w, "zebra"))
+    texts: tuple[Any, ...] = (lambda s, w: s.add(0, w), lambda s, w: s.prune(1, by=w), lambda s, w: s.pause(by=w), lambda s, w: s.add(0, "z", by=w))
+    cases = [*itertools.product(of_a_node, WRONG), *((do, wrong) for do in texts for wrong in WRONG if not isinstance(wrong, str))]
+    for do, wrong in cases:
+        events: list[Any] = []
+        at = At(problem, method, 8, lambda s, do=do, wrong=wrong: do(s, wrong), on_event=events.append)
+        result = await at.run()
+        assert "not by" in at.refused or "is a text" in at.refused, (wrong, at.refused)
+        assert snapshot(result.tree) == snapshot(whole.tree)
+        assert not [event for event in events if isinstance(event, Steered)]
+
+        steering = Steering()
+
+        def listen(event: Any, steering: Steering = steering, do: Any = do, wrong: Any = wrong) -> None:
+            if isinstance(event, Expanded) and event.step == 1:
+                do(steering, wrong)
+
+        result = await solve(problem, method, FakeModel(problem.reply), seed=SEED, retry=ONCE, parallel=3, steering=steering, on_event=listen)
+        assert result.error == ""
+        assert any("could not be done" in warning for warning in result.warnings), wrong
+        assert snapshot(result.tree)["nodes"] == snapshot(whole.tree)["nodes"]
+
+
+@pytest.mark.parametrize("within", [False, True], ids=["at once", "within on_event"])
+async def test_a_lone_surrogate_in_a_persons_text_is_replaced_before_it_is_in_the_tree(within: bool, tmp_path: Path) -> None:
+    problem, trace = toy(SEED, dead=0, complete=0, malformed=0), tmp_path / "run.jsonl"
+    at = At(problem, METHODS["best_first"], 8, lambda s: None if within else s.add(0, "zebra \ud83d", by="ann\ud800"), trace=trace)
+
+    def listen(event: Any) -> None:
+        if within and isinstance(event, Expanded) and event.step == 1:
+            at.steering.add(0, "zebra \ud83d", by="ann\ud800")
+
+    at.settings["on_event"] = listen
+    result = await at.run()
+    assert [node.thought for node in result.tree if node.role == "person"] == ["zebra ?"]
+    assert [event.by for event in read_trace(trace) if isinstance(event, Steered)] == ["ann?"]
+    model = FakeModel(problem.reply)
+    again = await solve(problem, METHODS["best_first"], model, seed=SEED, resume=trace, retry=ONCE)
+    assert snapshot(again.tree) == snapshot(result.tree)
+    assert model.calls == 0
+
+
 SEEDS = 16
 
 

@@ -7,10 +7,11 @@ steps in flight are the same whatever the latency; which of those steps have sta
 from __future__ import annotations
 
 import asyncio
+import reprlib
 import weakref
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from branchwise.budget import Budget
@@ -34,6 +35,8 @@ PERSON = "person"
 """The role of a step that brings a person's thought."""
 _SHOWN = 200
 _BECAUSE = "by a person"
+_APPROVED = "a thought was approved: the run ends with it"
+_OF_A_NODE = ("prune", "favour", "add", "approve")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ class _Wish:
     """An act that was asked for; `recorded` where it is done again."""
 
     act: str
-    node: int | None = None
+    node: Node | int | None = None
     text: str = ""
     more: Mapping[str, float] = field(default_factory=dict)
     by: str = ""
@@ -81,7 +84,7 @@ class Acts:
     # what the loop asks
 
     async def reached(self, head: InFlight) -> bool:
-        """Wait until the head may be committed; False where something else is to be done first."""
+        """Wait until the head may be committed; False where something else is to be done first: a pause, the end, another head."""
         task = head.task
         assert task is not None
         if not task.done():
@@ -94,7 +97,7 @@ class Acts:
 
     def _turned(self, head: InFlight) -> bool:
         run = self._run
-        return self.paused or bool(run.interrupted) or self.approved is not None or run.head is not head
+        return self.paused or bool(run.interrupted) or run.head is not head
 
     async def gone_on(self) -> None:
         """Wait for the end of a pause."""
@@ -152,19 +155,17 @@ class Acts:
         """Do an act now, or at the next place where one is asked for in the middle of a commit. Raises `UsageError`."""
         if any(wish.recorded is not None for wish in self.due):
             raise UsageError("the run is still repeating what was done to it before; try again in a moment")
-        if isinstance(node, Node):
-            if node.birth >= len(self.tree.nodes) or self.tree.nodes[node.birth] is not node:
-                raise UsageError("this node is of another run")
-            node = node.birth
         wish = _Wish(act, node, text, more or {}, by)
         if self._waiter is None or self._busy:
             self.due.append(wish)
-        elif act not in ("pause", "go_on") or self.paused != (act == "pause"):
+        elif act not in ("pause", "go_on") or self.paused != (act == "pause") or self.approved is not None:
             self._do(wish)
 
     def _do(self, wish: _Wish) -> None:
         run = self._run
-        event, effect = _ACTS[wish.act](self, wish)
+        if self.approved is not None:
+            raise UsageError(_APPROVED)
+        event, effect = _ACTS[wish.act](self, self._read(wish))
         self._busy = True
         try:
             run.recorder.write(event)
@@ -175,6 +176,20 @@ class Acts:
         finally:
             self._busy = False
             self.wake()
+
+    def _read(self, wish: _Wish) -> _Wish:
+        """The wish with its node as a number, and with text that is text: lone surrogates are replaced, as in a model's replies."""
+        node, nodes = wish.node, self.tree.nodes
+        if isinstance(node, Node):
+            if node.birth >= len(nodes) or nodes[node.birth] is not node:
+                raise UsageError("this node is of another run")
+            node = node.birth
+        elif wish.act in _OF_A_NODE and (not isinstance(node, int) or isinstance(node, bool)):
+            raise UsageError(f"a thought is named by its Node or its number, not by {reprlib.repr(node)}")
+        for what, text in (("a thought", wish.text), ("by", wish.by)):
+            if not isinstance(text, str):
+                raise UsageError(f"{what} is a text, not {reprlib.repr(text)}")
+        return replace(wish, node=node, text=_as_text(wish.text), by=_as_text(wish.by))
 
     # the acts: each checks first, and raises before anything happens
 
@@ -294,6 +309,8 @@ class Acts:
 
     def limits(self, more: Mapping[str, float]) -> dict[str, float]:
         """The limits that the run has with so much more. Raises `UsageError`."""
+        if self.approved is not None:
+            raise UsageError(_APPROVED)
         budget, found = self._run.ledger.budget, {}
         for name, amount in more.items():
             if name not in Budget.__dataclass_fields__:
@@ -315,7 +332,7 @@ class Acts:
 
     def _node(self, wish: _Wish) -> Node:
         nodes, old = self.tree.nodes, wish.recorded
-        if wish.node is None or not 0 <= wish.node < len(nodes):
+        if not isinstance(wish.node, int) or not 0 <= wish.node < len(nodes):
             raise UsageError("there is no such thought in this run")
         node = nodes[wish.node]
         if old is not None and (node.label != old.label or (old.act != "add" and node.thought[:_SHOWN] != old.text)):
@@ -374,6 +391,10 @@ _ACTS: Mapping[str, Callable[[Acts, _Wish], _Plan]] = {
     "pause": Acts._pause, "go_on": Acts._go_on, "prune": Acts._prune, "favour": Acts._favour, "add": Acts._add, "approve": Acts._approve,
     "budget": Acts._budget,
 }  # fmt: skip
+
+
+def _as_text(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")
 
 
 def _nothing() -> None:

@@ -66,7 +66,7 @@ class Steering:
         self._at().ask("add", node, thought, by=by)
 
     def approve(self, node: Node | int, *, by: str = "") -> None:
-        """End the run (`approved`) with `node` as the one that answers."""
+        """End the run (`approved`) with `node` as the one that answers. Nothing more can be done to the run then."""
         self._at().ask("approve", node, by=by)
 
     def raise_budget(
