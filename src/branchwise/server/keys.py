@@ -131,6 +131,8 @@ class Keys:
             words = line.split("#", 1)[0].split()
             if words:
                 token, account = _line(words, f"token file {path}, line {number}", limits or {})
+                if account.name == OPEN_DOOR:
+                    raise UsageError(f"token file {path}, line {number}: {OPEN_DOOR} is the name of everybody where no token is asked for")
                 if account.name in found or token in (known for known, _ in found.values()):
                     raise UsageError(f"token file {path}, line {number}: the name or the token is there twice")
                 found[account.name] = (token, account)

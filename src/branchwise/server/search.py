@@ -198,11 +198,12 @@ class Job:
             live.stop = stop = Keeping()
             if self.gone:
                 live.stop.now()
-            found.run, ear, model = live.id, Ear(live, also), Watched(service.model(asked))
+            price = service.price(settings)
+            found.run, ear, model = live.id, Ear(live, also, price), Watched(service.model(asked))
             try:
                 found.result = await solve(
                     asked.problem, asked.method, model, budget=budget, seed=settings.seed, trace=live.path,
-                    parallel=settings.parallel, price=service.price(settings), retry=service.retry, on_event=ear, stop=live.stop, about=about,
+                    parallel=settings.parallel, price=price, retry=service.retry, on_event=ear, stop=live.stop, about=about,
                     steering=live.steering,
                 )  # fmt: skip
             except Exception as error:
@@ -212,7 +213,7 @@ class Job:
             finally:
                 found.seconds, found.cut = time.monotonic() - begun, tuple(ear.cut)
                 found.usage = ear.usage if found.result is None else found.result.usage
-                hold.settle(found.usage)
+                hold.settle(found.usage + ear.unsure)
                 ended = "failed" if found.result is None else found.result.stop_reason
                 service.metrics.searched(settings.task, settings.method, ended, found.usage)
         found.refusal = found.refusal or self._verdict(found, stop.raised or model.fault)

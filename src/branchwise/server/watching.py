@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from branchwise.budget import Usage
+from branchwise.budget import Price, Usage
 from branchwise.engine import Run
 from branchwise.errors import ModelError
 from branchwise.model.base import LanguageModel, Outcome, Reply, Request
 from branchwise.server.runs import Live
 from branchwise.solve import Stop
-from branchwise.trace import Call, Event
+from branchwise.trace import Call, Event, Stopped
 
 __all__ = ["Ear", "Keeping", "Watched"]
 
@@ -64,11 +64,13 @@ class Keeping(Stop):
 
 
 class Ear:
-    """Listens to a search: its spending, and replies that were cut."""
+    """Listens to a search: its spending, and replies that were cut. `price` is the model's, by role where there are several."""
 
-    def __init__(self, live: Live, also: Callable[[Event], None] | None) -> None:
-        self._live, self._also = live, also
+    def __init__(self, live: Live, also: Callable[[Event], None] | None, price: Price | Mapping[str, Price | None] | None = None) -> None:
+        self._live, self._also, self._price = live, also, price
         self.usage = Usage()
+        self.unsure = Usage()
+        """The most that calls which were cut off in flight may have spent beyond `usage`: their server goes on for a while, and tells nobody."""
         self.cut: list[str] = []
 
     def __call__(self, event: Event) -> None:
@@ -78,6 +80,19 @@ class Ear:
                 self.usage += Usage.from_json(sample.usage)
                 if sample.outcome == Outcome.LENGTH:
                     self.cut.append(sample.text)
+        elif isinstance(event, Stopped):
+            self.usage = Usage.from_json(event.usage)
+            self.unsure = _at_most(event.usage.get("cut_off") or {}, self._price)
         self._live.on_event(event)
         if self._also is not None:
             self._also(event)
+
+
+def _at_most(tokens: Mapping[str, int], price: Price | Mapping[str, Price | None] | None) -> Usage:
+    """`tokens` at the dearest price; what they cost is unknown where one of the prices is."""
+    prompt, completion = tokens.get("prompt_tokens", 0), tokens.get("completion_tokens", 0)
+    if not prompt + completion:
+        return Usage()
+    costs = [None if one is None else one.cost(prompt, completion) for one in (price.values() if isinstance(price, Mapping) else [price])]
+    known = [cost for cost in costs if cost is not None]
+    return Usage(prompt_tokens=prompt, completion_tokens=completion, cost=max(known) if len(known) == len(costs) else None, estimated=True)

@@ -44,7 +44,7 @@ def test_a_token_alone_is_a_key_of_its_own_name(tmp_path: Path) -> None:
     [
         ("", "no token"), ("# nothing\n", "no token"), ("ann short", "too short"), (f"ann {TOKEN}\nann {OTHER}", "twice"),
         (f"ann {TOKEN}\nbob {TOKEN}", "twice"), (f"ann {TOKEN} max_call=3", "did you mean 'max_calls'"), (f"ann {TOKEN} max_calls=0", "positive"),
-        (f"ann {TOKEN} max_cost=inf", "positive"), (f"ann {TOKEN} max_calls=x", "positive"),
+        (f"ann {TOKEN} max_cost=inf", "positive"), (f"ann {TOKEN} max_calls=x", "positive"), (f"anonymous {TOKEN}", "name of everybody"),
     ],
 )  # fmt: skip
 def test_a_file_that_cannot_be_used_is_refused_with_the_line_and_no_token(tmp_path: Path, text: str, says: str) -> None:

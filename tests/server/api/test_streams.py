@@ -8,6 +8,7 @@ import socket
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,7 +16,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from branchwise import Reply, Request, Scripted, read_trace
+from branchwise import Price, Reply, Request, Scripted, Usage, read_trace
 from branchwise.errors import PermanentError
 from branchwise.server.keys import Account, Keys
 from branchwise.server.streaming import Outbox, comment, data
@@ -240,6 +241,39 @@ def test_what_was_paid_is_in_the_trace_of_a_search_that_was_left(tmp_path: Path)
     assert sum(len(event.samples) for event in read if isinstance(event, Call)) > 0
     assert isinstance(read[-1], Stopped)
     assert spent.calls == read[-1].usage["calls"] == model.calls
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("limit", ["tokens", "cost"])
+def test_a_key_pays_for_what_it_leaves_in_flight(tmp_path: Path, stream: bool, limit: str) -> None:
+    most = {"tokens": 12_000, "cost": 0.03}[limit]
+    account, model = Account("ann", {limit: most}), FakeModel(say, seconds=30, greedy=True)
+    with serving(tmp_path, model, keys=Keys([("ann-0123456789abcdef", account)]), searches=1) as served:
+        served.service.price = lambda settings: {"generate": Price(1, 2), "evaluate": Price(1.5, 1)}  # type: ignore[method-assign]
+        codes = []
+        for _ in range(40):
+            asked, reply = model.calls, None
+            with served.http("ann-0123456789abcdef") as client, suppress(httpx2.ReadTimeout):
+                body = {"model": "io", "messages": [{"role": "user", "content": "word " * 400}], "stream": stream}
+                reply = client.post("/v1/chat/completions", json=body, timeout=0.3)
+            wait_for(lambda: served.call(lambda: served.service.gate.running) == 0, 20)
+            codes.append(0 if reply is None else reply.status_code)
+            if reply is not None:
+                break
+            assert model.calls == asked + 1
+        assert 1 < len(codes) < 40
+        assert codes[-1] in (422, 429)
+        spent = account.spent
+    worst = sum((model._usage(request, "", 0) for request in model.requests), Usage())
+    assert worst.tokens <= spent.tokens
+    assert spent.calls == model.calls
+    assert account.used(limit) <= most
+    assert not account.holds
+    totals = [end.usage for end in ends(tmp_path)]
+    booked = sum(usage["prompt_tokens"] + usage["completion_tokens"] + sum(usage.get("cut_off", {}).values()) for usage in totals)
+    assert spent.tokens == booked
+    assert spent.cost is not None
+    assert spent.cost >= spent.prompt_tokens + 2 * spent.completion_tokens
 
 
 async def test_a_storm_of_clients_that_go_away_leaves_nothing_behind(tmp_path: Path) -> None:
