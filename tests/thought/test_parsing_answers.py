@@ -91,6 +91,34 @@ def test_boxes_are_balanced_and_a_box_cut_off_is_none() -> None:
     assert boxes("x = \\boxed{1} and \\boxed{\\frac{1}{2}} or \\boxed{a \\} b} then \\boxed{7") == ["1", "\\frac{1}{2}", "a \\} b", None]
 
 
+BARE = {
+    "\\boxed 5": "5", "$\\boxed 5$": "5", "\\boxed5": "5", "So \\boxed -3.5.": "-3.5", "\\boxed 12 apples": "12", "\\boxed 1,234.": "1,234",
+    "\\boxed\\frac12": "\\frac12", "$\\boxed\\frac{1}{2}$": "\\frac{1}{2}", "\\boxed\\dfrac{a_{1}}{b}": "\\dfrac{a_{1}}{b}", "\\boxed 1/2": "1/2",
+    "\\boxed\\sqrt{2}": "\\sqrt{2}", "\\boxed\\text{Monday}": "\\text{Monday}", "\\boxed\\pi": "\\pi", "\\boxed A.": "A", "\\fbox 7": "7",
+    "\\boxed (3, 4)": "(3, 4)", "**\\boxed 5**": "5", "\\boxed\\$5": "\\$5", "\\boxed{2}. No: \\boxed 3": "3", "\\boxed 5 \\text{ cm}": "5",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BARE)
+def test_a_box_may_have_no_braces(text: str) -> None:
+    assert final_answer(text) == boxes(text)[-1] == BARE[text]
+
+
+@pytest.mark.parametrize("text", ["\\boxed", "\\boxed 5x + 1", "\\boxed 55x", "\\boxed 5 + 2", "\\boxed 5 * 2", "\\boxed 3\\sqrt2", "\\boxed answer"])
+def test_the_beginning_of_a_formula_is_no_box(text: str) -> None:
+    assert final_answer(text) is None
+    assert boxes(text) == []
+    assert final_number(text) is None
+
+
+@pytest.mark.parametrize("unit", ["\\boxed\\frac{", "\\boxed\\frac{1}{ ", "\\boxed\\frac{" + "{}" * 50, "\\boxed 1", "\\boxed ", "\\boxed ("])
+def test_a_megabyte_of_boxes_is_read_in_linear_time(unit: str) -> None:
+    began = time.process_time()
+    final_answer(unit * (10**6 // len(unit)))
+    boxes(unit * (10**6 // len(unit)))
+    assert time.process_time() - began < 4
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -37,7 +37,7 @@ def test_what_is_no_number_gives_none(text: str) -> None:
 
 
 def test_a_part_of_a_sum_or_of_a_time_is_never_taken_for_the_answer() -> None:
-    for text in ("9 * 2", "12:30 pm", "3-4", "at 6:00", "4 + 5", "2^10"):
+    for text in ("9 * 2", "12:30 pm", "3-4", "at 6:00", "4 + 5", "2^10", "\\sqrt{2}", "\\dfrac{a+1}{b}"):
         assert quantity(text) is None
 
 
@@ -69,6 +69,7 @@ REPLIES = {
     "... #### 18\n\nQuestion: Tom has 3 pens.\nAnswer: ... #### 7": 18,
     "<think>Answer: 5? no.</think> The answer is 72.": 72,
     "So we get 18 dollars.": 18,
+    "It is $\\boxed\\frac12$": Fraction(1, 2), "So $\\boxed 5$.": 5, "\\boxed 1{,}234": 1234,
     "So \\boxed{1{,}234}": 1234,
     "**Answer:** 1,234": 1234,
     "Answer: 9 * 2 = $18 per day": 18,

@@ -12,12 +12,21 @@ from branchwise.thought.parsing.text import inline, strip_reasoning
 
 __all__ = ["before_new_example", "before_run_on", "box_spans", "boxes", "final_answer", "json_object"]
 
+_GROUP = r"\{(?:[^{}\n]|\{[^{}\n]{0,100}\}){0,300}\}"
+_BARE = (
+    r"[ \t]*(?P<bare>[-+−]?[ \t]*(?:\\?[$€£][ \t]*)?(?:\d+(?:(?:[.,]|\{,\})\d+)*(?:/\d+)?(?:[ \t]*\\?%)?"
+    rf"|\\[dtc]?frac[ \t]*(?:{_GROUP}|\w)[ \t]*(?:{_GROUP}|\w)|\\(?:sqrt|text|mathrm|mathbf|textbf)[ \t]*(?:{_GROUP}|\w)"
+    r"|\\(?:pi|infty)|[A-Za-z])|\([^()\n]{1,100}\))"
+    r"(?=[ \t]*(?:$|[$.,;:!?)\]}|]|\*\*|\\[)\]\\,]|\\(?:text|mathrm|quad))|[ \t]+[A-Za-z]{2})"
+)
+"""What stands in a box without braces: a number, fraction, root, word in LaTeX, letter or pair of parentheses; no beginning of a formula."""
+_BOX = re.compile(rf"\\(?:boxed|fbox)(?![a-zA-Z])(?:[ \t]*(?P<box>\{{)|{_BARE})", re.MULTILINE)
 _MARKER = re.compile(
     r"(?P<hashes>(?<!\#)\#{4}(?!\#)[ \t]*(?=[-−+$£€¥]?[\d.]|(?:yes|no|true|false)\b))"
     r"|^[ \t]*(?:\#{1,6}[ \t]*|[*_]{2})(?:[*_]{2})?(?:final[ \t]+)?answer[*_]{0,2}[ \t]*$"
     r"|(?:\b(?:final[ \t]+|correct[ \t]+)?answer[ \t]*(?:[*_]{2}[ \t]*)?(?:[:：]|\bis\b[ \t]*[:：]?)"
     r"|(?:最终)?答案(?:是|为)?[ \t]*[:：]?|(?:정답|답)(?:은|:|：))[ \t]*(?:[*_]{2})?[ \t]*"
-    r"|(?P<box>\\(?:boxed|fbox)[ \t]*\{)",
+    rf"|{_BOX.pattern}",
     re.IGNORECASE | re.MULTILINE,
 )
 _TASK = r"(?:question|problem|example|exercise|task|puzzle|instruction|q)"
@@ -57,18 +66,23 @@ def _closing(text: str, start: int) -> int | None:
     return None
 
 
-def _box(text: str, start: int) -> str | None:
-    """The content of the box whose opening brace ends at `start`, braces balanced; `None` where it is cut off."""
-    end = _closing(text, start)
-    return None if end is None else text[start:end].strip()
+def _box(text: str, mark: re.Match[str]) -> str | None:
+    """The content of the box that begins with `mark`, braces balanced; `None` where it is cut off."""
+    if mark["box"] is None:
+        return mark["bare"]
+    end = _closing(text, mark.end())
+    return None if end is None else text[mark.end() : end].strip()
 
 
 def box_spans(text: str) -> list[tuple[int, int, str | None]]:
-    r"""Start, end and content of each `\boxed{…}`, in order; the content is `None` where it is cut off."""
+    r"""Start, end and content of each `\boxed{…}` or `\boxed 5`, in order; the content is `None` where it is cut off."""
     found: list[tuple[int, int, str | None]] = []
     end = 0
-    for mark in re.finditer(r"\\(?:boxed|fbox)[ \t]*\{", text):
-        if mark.start() >= end:
+    for mark in _BOX.finditer(text):
+        if mark.start() >= end and mark["box"] is None:
+            end = mark.end()
+            found.append((mark.start(), end, mark["bare"]))
+        elif mark.start() >= end:
             close = _closing(text, mark.end())
             end = len(text) if close is None else close + 1
             found.append((mark.start(), end, None if close is None else text[mark.end() : close].strip()))
@@ -125,8 +139,9 @@ def final_answer(text: str) -> str | None:
     """
     content = before_run_on(strip_reasoning(text))
     for mark in reversed(deque(_MARKER.finditer(content), maxlen=_LAST)):
-        said = _box(content, mark.end()) if mark["box"] is not None else _after(content, mark.end())
-        if mark["box"] is not None or not _CONFIRMS.fullmatch(said or ""):
+        boxed = mark["box"] is not None or mark["bare"] is not None
+        said = _box(content, mark) if boxed else _after(content, mark.end())
+        if boxed or not _CONFIRMS.fullmatch(said or ""):
             return said or None
     return None
 

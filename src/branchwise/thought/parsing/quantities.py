@@ -36,6 +36,7 @@ _NUMBER = re.compile(
 )
 _CLOCK = re.compile(r"\d\s?:\s?\d")
 _SUM = re.compile(r"\d\s*(?:[-+*/×^]|\\times|\\cdot)\s*[\d$(]")
+_FORMULA = re.compile(r"\\(?:sqrt|[dtc]?frac|pi|log|ln|sin|cos|tan|binom)(?![a-z])")
 _UNIT = re.compile(r"[ \t]*(?:-?[A-Za-z°²³][A-Za-z°²³./'^ -]*(?:(?<=[A-Za-z^])\d)?)?[ \t]*[.,;:!?)]*", re.ASCII)
 _MORE = re.compile(rf"\b(?:and|or)\s+(?:(?:an?\s+)?(?:half|third|quarter)|{'|'.join(_WORDS)})(?!\w)", re.IGNORECASE)
 """Words behind a number that add to it, or offer another: it is not the number alone."""
@@ -51,7 +52,7 @@ _MARKUP = re.compile(
     r"\\(?:text|mathrm|mbox|textbf|mathbf)\s*\{([^{}]*)\}|\\(?=[$%])"
     r"|\\!\s*|\\[,;: ]|\\(?:left|right|quad)(?![a-z])|\{,\}|~|\\\(|\\\)|\\\[|\\\]|\*\*|`"
 )
-_FRACTION = re.compile(r"(?:(?<=\d)\s?)?\\[dt]?frac\s*\{(\d{1,40})\}\s*\{(\d{1,40})\}")
+_FRACTION = re.compile(r"(?:(?<=\d)\s?)?\\[dtc]?frac\s*(?:\{(\d{1,40})\}|(\d))\s*(?:\{(\d{1,40})\}|(\d))")
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]*)\}")
 
 
@@ -61,7 +62,7 @@ def _plain(text: str) -> str:
     text = _BOX.sub(r"\1", text)
     text = _MARKUP.sub(lambda match: f" {match[1]}" if match[1] is not None else "," if match[0] == "{,}" else "", text)
     text = re.sub(r"(?<=\d),[ ](?=\d{3}(?!\d))", ",", text) if "\\" in text else text
-    return _FRACTION.sub(r" \1/\2", text).strip()
+    return _FRACTION.sub(lambda match: f" {match[1] or match[2]}/{match[3] or match[4]}", text).strip()
 
 
 def _value(match: re.Match[str]) -> Fraction | None:
@@ -137,7 +138,7 @@ def quantity(text: str) -> Fraction | None:
     text = text.rsplit("=", 1)[-1].strip() if "=" in text else text
     if (value := plain_number(text)) is not None:
         return value
-    if _CLOCK.search(text) or _SUM.search(text) or _several(text):
+    if _CLOCK.search(text) or _SUM.search(text) or _FORMULA.search(text) or _several(text):
         return None
     found = list(_NUMBER.finditer(text))
     digits = [match for match in found if not match["word"]] or found
