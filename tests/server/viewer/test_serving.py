@@ -308,6 +308,18 @@ def test_a_trace_that_is_removed_while_it_is_watched_ends_with_a_word(tmp_path: 
     assert "gone" in json.loads(asyncio.run(watch()))["error"]
 
 
+async def test_a_fault_of_ours_ends_the_stream_with_a_word_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def faulty(line: bytes, at: int) -> dict[str, object]:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("branchwise.server.viewer.follow.slim", faulty)
+    trace(tmp_path / "one.jsonl", stopped(1, "a"))
+    stream = follow(Runs(tmp_path), "one", 0)
+    assert "its log has the details" in json.loads(await anext(stream))["error"]
+    with pytest.raises(ZeroDivisionError):
+        await anext(stream)
+
+
 def test_a_server_that_stops_sends_away_who_watches(tmp_path: Path) -> None:
     trace(tmp_path / "one.jsonl")
 

@@ -51,6 +51,9 @@ async def follow(runs: Runs, id: str, start: int) -> AsyncIterator[bytes]:
         yield _line({"error": f"At byte {at:,} there is a line that is too long to be an event: the trace was changed."})
     except (OSError, UnknownName):
         yield _line({"error": "The trace is gone: it was moved or removed."})
+    except Exception:
+        yield _line({"error": "A fault in the server; its log has the details."})  # else the page would ask again and again
+        raise
     finally:
         if pump is not None:
             pump.cancel()
