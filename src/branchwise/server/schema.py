@@ -17,7 +17,8 @@ __all__ = ["document"]
 
 _ERRORS = {
     "400": "The request, a setting or the conversation cannot be used; `param` names the field",
-    "401": "A token is needed", "403": "A foreign host name or origin", "404": "No such model or address", "413": "The body is too large",
+    "401": "A token is needed", "403": "A foreign host name or origin", "404": "No such model, run or address",
+    "409": "It cannot be done to this run now, and nothing was changed", "413": "The body is too large",
     "415": "The body is no JSON", "422": "The search ended without an answer; what it spent is told",
     "429": "The queue is full, or the key's budget is spent", "499": "The client went away", "500": "A fault in the server",
     "502": "The model behind the server failed", "503": "The server is stopping, or its model is overloaded",
@@ -39,6 +40,7 @@ def document(config: Config, models: Sequence[str] = ()) -> dict[str, Any]:
         }, "branchwise": {"type": "object"}},
     }  # fmt: skip
     schemas |= {"Chat": chat, "Error": error, "Completion": _COMPLETION, "Models": _MODELS, "Model": _MODEL, "Health": _HEALTH}
+    schemas |= {"Act": _act(), "Steered": _STEERED}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Branchwise", "version": branchwise.__version__, "description": "Searches over thoughts as chat completions."},
@@ -57,6 +59,17 @@ def document(config: Config, models: Sequence[str] = ()) -> dict[str, Any]:
             "/v1/models/{name}": {"get": _get("model", "One of them", "Model", "401", "403", "404") | {
                 "parameters": [{"name": "name", "in": "path", "required": True, "schema": {"type": "string", "minLength": 1}}],
             }},
+            "/runs/{id}/steer": {"post": {
+                "operationId": "steer", "summary": "Lead a search while it goes on",
+                "parameters": [{"name": "id", "in": "path", "required": True, "schema": {"type": "string", "pattern": _RUN}}],
+                "requestBody": {"required": True, "content": {"application/json": {
+                    "schema": _ref("Act"), "example": {"act": "prune", "node": 7},
+                }}},
+                "responses": {
+                    "200": {"description": "It is done", "content": {"application/json": {"schema": _ref("Steered")}}},
+                    **_errors("400", "401", "403", "404", "409", "413", "415", "499", "500"),
+                },
+            }},
             "/health": {"get": _get("health", "Whether it takes requests", "Health", "403") | {}},
             "/metrics": {"get": {
                 "operationId": "metrics", "summary": "Counters for Prometheus",
@@ -67,6 +80,23 @@ def document(config: Config, models: Sequence[str] = ()) -> dict[str, Any]:
         "components": {"schemas": schemas, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}},
         "security": [{}, {"token": []}],
     }  # fmt: skip
+
+
+def _act() -> dict[str, Any]:
+    """What can be done to a run, and what each act needs beside its name."""
+    node = {"node": {"type": "integer", "minimum": 0, "maximum": (1 << 53) - 1}}
+    whole = {"type": "integer", "exclusiveMinimum": 0, "maximum": 10**14}
+    amount = {name: {"type": "number", "exclusiveMinimum": 0, "maximum": 1e14} for name in ("cost", "seconds")}
+    more = dict.fromkeys(("calls", "tokens", "nodes"), whole) | amount
+    budget = {"budget": {"type": "object", "additionalProperties": False, "minProperties": 1, "properties": more}}
+    forms: list[tuple[tuple[str, ...], dict[str, Any]]] = [
+        (("pause", "go_on"), {}), (("prune", "favour", "approve"), node), (("add",), node | {"thought": {"type": "string", "minLength": 1}}),
+        (("budget",), budget),
+    ]  # fmt: skip
+    return {"oneOf": [
+        {"type": "object", "additionalProperties": False, "required": ["act", *needs], "properties": {"act": {"enum": acts}, **needs}}
+        for acts, needs in forms
+    ]}  # fmt: skip
 
 
 def _settings(config: Config) -> dict[str, Any]:
@@ -123,6 +153,11 @@ def _get(name: str, summary: str, schema: str, *errors: str) -> dict[str, Any]:
 
 
 _EVENT = {"type": "object", "required": ["data"], "properties": {"data": {"type": "string"}}}
+_RUN = "^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$"
+_STEERED = {
+    "type": "object", "required": ["run", "act", "paused", "live"],
+    "properties": {"run": {"type": "string"}, "act": {"type": "string"}, "paused": {"type": "boolean"}, "live": {"type": "boolean"}},
+}  # fmt: skip
 _MODEL = {
     "type": "object", "required": ["id", "object", "created", "owned_by"],
     "properties": {"id": {"type": "string"}, "object": {"const": "model"}, "created": {"type": "integer"}, "owned_by": {"type": "string"}},

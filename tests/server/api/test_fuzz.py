@@ -34,7 +34,7 @@ def test_what_the_schema_can_make(tmp_path: Path) -> None:
             health = client.get("/health").json()
             page = client.get("/metrics").text
     assert done.returncode == 0, done.stdout
-    assert "Tested: 5" in done.stdout
+    assert "Tested: 6" in done.stdout
     assert (health["running"], health["waiting"]) == (0, 0)
     statuses = {line.split('"')[1]: float(line.split()[-1]) for line in page.splitlines() if line.startswith("branchwise_requests_total")}
     assert statuses["200"] >= 1, "some of the requests were searched for"

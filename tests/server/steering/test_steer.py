@@ -2,82 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-import httpx2
 import pytest
 
-from branchwise import Request, Scripted, read_trace
+from branchwise import read_trace
 from branchwise.budget import Budget
 from branchwise.server.keys import Account, Keys
-from branchwise.server.runs import Live
+from branchwise.server.steer import _FIELDS
 from branchwise.trace import Steered
-from support.serving import QUESTION, Served, say, serving
+from support.led import ASKED, act, running
 
 ANN, BOB = "ann-token-0123456789", "bob-token-0123456789"
-ASKED = {"model": "best_first", "messages": QUESTION, "branchwise": {"max_nodes": 30, "depth": 4, "window": 2, "evaluate": "score"}}
-
-
-def different(request: Request, index: int) -> str:
-    """Other thoughts in every place."""
-    if request.role != "generate":
-        return say(request, index)
-    seed = request.seeds[0] if request.seeds else 0
-    return "\n".join(f"{n}. step {seed % 100_000 + n} of the plan" for n in (1, 2, 3))
-
-
-class Gated:
-    """A model that answers as many requests as it was allowed."""
-
-    def __init__(self) -> None:
-        self.requests: list[Request] = []
-        self._gate = asyncio.Semaphore(0)
-        self.model = Scripted(different, latency=self._wait)
-
-    async def _wait(self, request: Request) -> None:
-        self.requests.append(request)
-        await self._gate.acquire()
-
-    def allow(self, served: Served, calls: int = 10_000) -> None:
-        served.call(lambda: [self._gate.release() for _ in range(calls)])
-
-
-def thoughts(live: Live) -> int:
-    return len(live.steering.tree) if live.steering.active else 0
-
-
-@contextmanager
-def running(folder: Path, token: str = "", allow: int = 8, body: dict[str, Any] | None = None, **settings: Any) -> Iterator[Any]:
-    """A server with one search that has had `allow` replies and waits for more; gives (server, gate, run id, future reply)."""
-    gated = Gated()
-    with serving(folder, gated.model, **settings) as served, ThreadPoolExecutor(1) as pool:
-        reply = pool.submit(served.chat, token, **(body or ASKED))
-        gated.allow(served, allow)
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline:
-            live = list(served.service.runs.live.values())
-            if live and len(gated.requests) > allow and served.call(partial(thoughts, live[0])) > 2:
-                break
-            time.sleep(0.01)
-        else:
-            raise AssertionError("the search did not begin")
-        try:
-            yield served, gated, live[0].id, reply
-        finally:
-            gated.allow(served)
-            reply.result(60)
-
-
-def act(served: Served, run: str, token: str = "", **body: Any) -> httpx2.Response:
-    with served.http(token) as client:
-        return client.post(f"/runs/{run}/steer", json=body)
 
 
 def test_a_branch_is_pruned_and_nothing_more_is_asked_below_it(tmp_path: Path) -> None:
@@ -202,3 +139,22 @@ def test_a_paused_search_ends_with_the_server_and_with_its_client(how: str, tmp_
             served.call(lambda: served.service.runs.live[run].stop.now())
         assert reply.result(20).status_code in (200, 422, 503)
         assert act(served, run, act="go_on").status_code == 409
+
+
+def test_the_document_of_the_api_has_every_act_as_the_server_takes_it(tmp_path: Path) -> None:
+    with running(tmp_path) as (served, _, run, _):
+        with served.http() as client:
+            document = client.get("/openapi.json").json()
+        steer = document["paths"]["/runs/{id}/steer"]["post"]
+        assert steer["requestBody"]["content"]["application/json"]["schema"]["$ref"] == "#/components/schemas/Act"
+        forms = document["components"]["schemas"]["Act"]["oneOf"]
+        told = {act: tuple(name for name in form["required"] if name != "act") for form in forms for act in form["properties"]["act"]["enum"]}
+        assert told == _FIELDS
+        values: dict[str, Any] = {"node": 1, "thought": "ask the neighbours", "budget": {"calls": 3}}
+        for name, needs in told.items():
+            reply = act(served, run, act=name, **{need: values[need] for need in needs})
+            assert reply.status_code in (200, 409), (name, reply.text)
+            assert str(reply.status_code) in steer["responses"]
+            for need in needs:
+                body = {other: values[other] for other in needs if other != need}
+                assert act(served, run, act=name, **body).status_code == 400
