@@ -15,7 +15,7 @@ ENGINE = (
     "engine", "acts", "steering", "commit", "method", "steps", "solve", "result", "estimate", "batch", "rows", "hints", "rejected",
     "shares", "rescore", "fork",
 )  # fmt: skip
-CORE = ("errors", "problem", "budget", "ledger", "appending")
+CORE = ("errors", "problem", "budget", "ledger", "appending", "events")
 MAY = {
     **dict.fromkeys(CORE, CORE),
     "trace": CORE,

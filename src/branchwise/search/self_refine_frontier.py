@@ -1,0 +1,255 @@
+"""The mutable side of MCT Self-Refine: which answer is refined next, and what its rewrite changes. Knows no model."""
+
+from __future__ import annotations
+
+import heapq
+from collections import deque
+from collections.abc import Sequence, Set
+from math import log, sqrt
+from typing import TYPE_CHECKING
+
+from branchwise.errors import UsageError
+from branchwise.problem import Kind
+from branchwise.search.base import Chance, Expand, Judge, Step, kept
+from branchwise.trace import Mark
+from branchwise.tree import Done, Node, Tree
+
+if TYPE_CHECKING:
+    from branchwise.search.self_refine import SelfRefineSearch
+
+__all__ = ["SelfRefineFrontier", "quality"]
+
+
+def quality(node: Node) -> float:
+    """Q(a) = ½ (min R_a + mean R_a) over all reward samples of the answer, in [0, 1]; 0 while none is known."""
+    if node.mean is None or node.minimum is None:
+        return node.value or 0.0
+    return 0.5 * (node.minimum + node.mean)
+
+
+class SelfRefineFrontier:
+    """Q', visits and the best child's Q' by birth; a heap of candidates by UCT with stale entries left in it."""
+
+    def __init__(self, search: SelfRefineSearch, tree: Tree, rng: Chance) -> None:
+        self._search, self._tree, self._rng = search, tree, rng
+        self._value: list[float] = [0.0]
+        self._visits: list[int] = [0]
+        self._best_child: list[float] = [-1.0]
+        self._slots: list[int] = [0]
+        self._uct: list[float] = [0.0]
+        self._heap: list[tuple[float, int]] = []
+        self._total = 0
+        self._steps: deque[Step] = deque([Expand(tree.root, k=search.roots, judge=True)])
+        self._issued = self._done = self._stale = 0
+        self._best = self._top = -1.0
+        self._seen: set[str] = set()
+        self._begun = False
+        self._why = "nothing is left to refine"
+        self.ended = ""
+
+    @property
+    def note(self) -> str:
+        """What the user should know at the end."""
+        if self.ended != "exhausted":
+            return ""
+        return f"stopped after {self._done} of {self._search.rollouts} rollouts: {self._why}"
+
+    def ask(self) -> Step | None:
+        """The roots; then, a rollout, a new reward for the chosen answer and its rewrite."""
+        if self.ended:
+            return None
+        if not self._steps and self._begun and self._issued < self._search.rollouts:
+            self._select()
+        if self._steps:
+            return self._steps.popleft()
+        if self._begun and self._done >= self._search.rollouts:
+            self.ended = "budget:rollouts"
+        return None
+
+    def _select(self) -> None:
+        node = self._choose()
+        if node is None:
+            if self._issued == self._done:
+                self.ended = "exhausted"
+            return
+        self._issued += 1
+        self._slots[node.birth] += 1
+        self._visit(node)
+        self._steps.extend((Judge((node,)), Expand(node, k=1, judge=True)))
+
+    def _choose(self) -> Node | None:
+        if self._search.choice == "importance":
+            return self._draw()
+        while self._heap:
+            uct, birth = self._heap[0]
+            node = self._tree.nodes[birth]
+            if -uct == self._current(node) and self._is_candidate(node):
+                return node
+            heapq.heappop(self._heap)
+        return None
+
+    def _draw(self) -> Node | None:
+        nodes = [node for node in self._tree if node.birth < len(self._uct) and self._is_candidate(node)]
+        if not nodes:
+            return None
+        weights = [max(self._current(node), 1e-9) for node in nodes]
+        point = self._rng.random() * sum(weights)
+        for node, weight in zip(nodes, weights, strict=True):
+            point -= weight
+            if point < 0:
+                return node
+        return nodes[-1]
+
+    def _is_candidate(self, node: Node) -> bool:
+        if node.depth >= self._search.depth or node.status.kind in (Kind.DEAD, Kind.SOLVED) or node.birth in self._tree.closed:
+            return False
+        return self._slots[node.birth] < self._search.child_limit or not self._better_child(node)
+
+    def _better_child(self, node: Node) -> bool:
+        own, closed = quality(node), self._tree.closed
+        return any(quality(child) > own for child in node.children if child.birth not in closed)
+
+    def _current(self, node: Node) -> float:
+        """UCT(a); a root's N(father) is the total of visits, so it is worked out anew."""
+        if node.depth == 1:
+            self._uct[node.birth] = self._score(node, max(self._total, 1))
+        return self._uct[node.birth]
+
+    def _score(self, node: Node, father: int) -> float:
+        search = self._search
+        return self._value[node.birth] + search.exploration * sqrt((log(father) + 1) / (self._visits[node.birth] + search.epsilon))
+
+    def _refresh(self, node: Node) -> None:
+        """Enter the node's present UCT into the heap."""
+        father = self._total if node.depth == 1 else self._visits[node.parent.birth] if node.parent else 1
+        self._uct[node.birth] = self._score(node, max(father, 1))
+        heapq.heappush(self._heap, (-self._uct[node.birth], node.birth))
+        if len(self._heap) > 64 + 2 * len(self._uct):
+            self._heap = [(-uct, birth) for birth, uct in enumerate(self._uct) if birth]
+            heapq.heapify(self._heap)
+
+    def _visit(self, node: Node) -> None:
+        self._visits[node.birth] += 1
+        self._total += 1
+        self._refresh(node)
+        for child in node.children:
+            self._refresh(child)
+        self._refresh_roots()
+
+    def _refresh_roots(self) -> None:
+        """N(father) of a root is the total of visits, which has just changed."""
+        for root in self._tree.root.children:
+            if root.birth < len(self._uct):
+                self._refresh(root)
+
+    def tell(self, done: Done) -> Sequence[Mark]:
+        """Enter new answers, back up Q', and see whether to stop."""
+        if done.node is None:
+            for node in done.judged:
+                self._back_up(node)
+            return ()
+        for node in done.born:
+            self._enter(node)
+        if done.role == "person":
+            self._seen.update(born.thought for born in done.born)
+        elif done.node.parent is None:
+            self._begun = True
+            self._top = self._best
+            self._seen.update(born.thought for born in done.born)
+        else:
+            self._finish_rollout(done)
+        return [kept(node) for node in done.born if node.status.kind is not Kind.DEAD]
+
+    def _enter(self, node: Node) -> None:
+        self._visits.append(1)
+        self._total += 1
+        self._value.append(quality(node))
+        self._best_child.append(-1.0)
+        self._slots.append(0)
+        self._uct.append(0.0)
+        self._refresh_roots()
+        self._back_up(node)
+
+    def _back_up(self, node: Node) -> None:
+        """Q' of the node from its samples and its best child, and of every ancestor up to where nothing changes.
+
+        The father is entered into the heap in any case: a child's new Q can make it a candidate again while Q' stays.
+        """
+        current: Node | None = node
+        while current is not None and current.parent is not None:
+            birth, own = current.birth, quality(current)
+            best = self._best_child[birth]
+            new = own if best < 0 else 0.5 * (own + best)
+            old, self._value[birth] = self._value[birth], new
+            if new > self._best:
+                self._best = new
+            if new != old or current is node or current is node.parent:
+                self._refresh(current)
+            parent = current.parent
+            above = self._best_child[parent.birth]
+            if new >= above:
+                self._best_child[parent.birth] = new
+            elif old >= above:
+                self._best_child[parent.birth] = self._best_below(parent)
+            if self._best_child[parent.birth] == above and current is not node:
+                break
+            current = parent
+
+    def _finish_rollout(self, done: Done) -> None:
+        assert done.node is not None
+        self._done += 1
+        search = self._search
+        again = bool(done.merged) or any(born.thought in self._seen for born in done.born)
+        self._seen.update(born.thought for born in done.born)
+        self._stale = 0 if self._best > self._top and not again else self._stale + 1
+        self._top = self._best
+        confidence = max((born.confidence or 0.0 for born in done.born), default=0.0)
+        if search.stop_confidence is not None and confidence >= search.stop_confidence:
+            self.ended, self._why = "exhausted", f"the model is {confidence:.0%} confident of its answer"
+        elif search.patience and self._stale >= search.patience:
+            self.ended, self._why = "exhausted", f"no better or new answer for {search.patience} rollouts"
+
+    def _best_below(self, node: Node) -> float:
+        """The highest Q' of its children; -1 where it has none."""
+        closed, known = self._tree.closed, len(self._value)
+        return max((self._value[child.birth] for child in node.children if child.birth < known and child.birth not in closed), default=-1.0)
+
+    def prune(self, node: Node, gone: Set[int], dropped: Sequence[Step]) -> Sequence[Mark]:
+        """They are refined no more, and their Q' counts no more above them; a rollout on one of them is not counted."""
+        waiting, self._steps = self._steps, deque()
+        for step in (*dropped, *waiting):
+            nodes = (step.node,) if isinstance(step, Expand) else step.nodes
+            if not any(one.birth in gone for one in nodes):
+                self._steps.append(step)
+            elif isinstance(step, Expand) and not step.given:
+                self._issued -= 1
+        if node.parent is not None:
+            self._best_child[node.parent.birth] = self._best_below(node.parent)
+            self._back_up(node.parent)
+        alive = (self._value[one.birth] for one in self._tree if one.birth < len(self._value) and one.birth not in self._tree.closed)
+        self._best = self._top = max(alive, default=-1.0)
+        if self.ended == "budget:rollouts":
+            self.ended = ""
+        return ()
+
+    def favour(self, node: Node, joint: bool) -> Sequence[Mark]:
+        """The next rollout refines it, whatever its UCT and its children."""
+        if self.ended or not self._begun:
+            raise UsageError("the search is ending" if self.ended else "the first answers are on their way")
+        if self._issued >= self._search.rollouts:
+            raise UsageError(f"all {self._search.rollouts} rollouts are done, or on their way")
+        if node.parent is None or node.depth >= self._search.depth:
+            raise UsageError("this is no answer that could be refined" if node.parent is None else "this answer is not refined any further")
+        self._issued += 1
+        self._slots[node.birth] += 1
+        self._visit(node)
+        self._steps.extendleft((Expand(node, k=1, judge=True), Judge((node,))))
+        return ()
+
+    def add(self, node: Node, joint: bool) -> Expand:
+        """One more answer; it takes no rollout, and no child slot of its father."""
+        if self.ended:
+            raise UsageError("the search is ending")
+        if node.depth >= self._search.depth:
+            raise UsageError("this answer is not refined any further")
+        return Expand(node, k=1, judge=True, given=True)
