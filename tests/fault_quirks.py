@@ -373,6 +373,8 @@ def mixed(call: Call) -> Answer:
 MIXED_KINDS = 7
 BILLED = 4
 """The kind of `mixed` whose reply is spoiled and yet says what it cost."""
+CUT = 2
+"""The kind whose reply is cut after 40 bytes."""
 
 
 def drawn(body: dict[str, Any], count: int, percent: int) -> int | None:

@@ -74,9 +74,11 @@ class TraceError(UsageError):
 
 
 class ModelError(BranchwiseError):
-    """A model did not give what was asked. `spent` are the prompt and reply tokens that the server charged for it nevertheless."""
+    """A model did not give what was asked. `spent` are the prompt and reply tokens that the server charged for it nevertheless; they are
+    `estimated` where a reply had begun and was cut before it said what it costs."""
 
     spent: tuple[int, int] = (0, 0)
+    estimated: bool = False
 
 
 class TransientError(ModelError):

@@ -9,9 +9,12 @@ from typing import Any
 
 import pytest
 
-from branchwise.budget import Usage
+from branchwise.budget import Budget, Usage
 from branchwise.errors import ContextOverflow, ModelError, PermanentError, RateLimited, TransientError, Unsupported
+from branchwise.ledger import Ledger
+from branchwise.model.abilities import Abilities
 from branchwise.model.base import Outcome, Reply, Request
+from branchwise.model.layers.metered import Metered
 from branchwise.model.layers.retrying import Retrying, RetryPolicy
 from branchwise.model.openai_http import OpenAIChat
 
@@ -188,6 +191,37 @@ async def test_partial_text_is_never_a_reply(gateway: Any, ask: Ask, quirk: str,
     with pytest.raises(TransientError):
         await model.sample(ask())
     assert len(model.sent) == 4
+
+
+@pytest.mark.parametrize(
+    ("quirk", "stream", "completion"),
+    [("stream_cut", True, 4), ("stream_error", True, 2), ("short_body", True, 10), ("short_body", False, 10)],
+)
+async def test_a_reply_cut_in_transit_is_paid_by_an_estimate(faults: Any, ask: Ask, quirk: str, stream: bool, completion: int) -> None:
+    """short_body, stream_cut, stream_error: what had begun is charged a quarter of the bytes of prompt and reply, `estimated`."""
+    ledger = Ledger(Budget(), None)
+    async with OpenAIChat("m", faults.url(quirk), stream=stream) as chat:
+        with pytest.raises(TransientError):
+            await Retrying(Metered(chat, ledger), POLICY).sample(ask("x" * 400))
+    assert ledger.spent.estimated
+    assert (ledger.spent.calls, ledger.spent.prompt_tokens, ledger.spent.completion_tokens) == (4, 400, 4 * completion)
+
+
+async def test_the_parts_of_a_split_request_are_each_paid(faults: Any, ask: Ask) -> None:
+    """short_body: of a request in parts each part that was cut is charged."""
+    async with OpenAIChat("m", faults.url("short_body"), abilities=Abilities("m", max_n=1)) as chat:
+        with pytest.raises(TransientError) as error:
+            await chat.sample(ask("x" * 400, n=3, seeds=(1, 2, 3)))
+    assert (error.value.spent, error.value.estimated) == ((300, 30), True)
+
+
+async def test_a_request_that_no_reply_began_to_costs_nothing(faults: Any, ask: Ask) -> None:
+    """status:500: nothing is charged for a request that was refused."""
+    for stream in (False, True):
+        async with OpenAIChat("m", faults.url("status:500"), stream=stream) as chat:
+            with pytest.raises(TransientError) as error:
+                await chat.sample(ask())
+        assert (error.value.spent, error.value.estimated) == ((0, 0), False)
 
 
 async def test_a_cut_reply_is_had_on_the_next_attempt(gateway: Any, ask: Ask) -> None:

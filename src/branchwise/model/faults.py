@@ -13,7 +13,7 @@ from typing import Any
 from branchwise.errors import ContextOverflow, ModelError, PermanentError, RateLimited, TransientError
 from branchwise.model.secrets import mask
 
-__all__ = ["body_status", "model_error", "retry_after", "status_error", "transport_errors"]
+__all__ = ["body_status", "bytes_before_cut", "model_error", "retry_after", "status_error", "transport_errors"]
 
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum (?:context|model|sequence) length|context (?:length|window|size)"
@@ -63,6 +63,10 @@ def model_error(exc: BaseException, name: str, secrets: tuple[str, ...] = ()) ->
     return None
 
 
+NO_CONNECTION = "no connection"
+"""Nobody listens at the address: how the message begins."""
+
+
 def _connection(cause: BaseException, secrets: tuple[str, ...]) -> str:
     kind = type(cause).__name__
     what = mask(f"{kind}: {cause}".removesuffix(": "), secrets)[:200]
@@ -72,7 +76,16 @@ def _connection(cause: BaseException, secrets: tuple[str, ...]) -> str:
         return f"incomplete reply, the connection was cut ({what})"
     if kind in ("DecodingError", "JSONDecodeError"):
         return f"the reply cannot be read ({what})"
-    return f"no connection ({what}); is the server running at this address?"
+    return f"{NO_CONNECTION} ({what}); is the server running at this address?"
+
+
+def bytes_before_cut(error: BaseException) -> int | None:
+    """How much of a body had come when the connection was cut in the middle of it; 0 where that is not said, `None` where no body had begun."""
+    told = str(error.__cause__ or error)
+    if "without sending complete message body" not in told:
+        return None
+    found = re.search(r"received (\d{1,15}) bytes", told)
+    return int(found[1]) if found else 0
 
 
 def status_error(status: int, body: object, headers: Mapping[str, str], name: str, secrets: tuple[str, ...] = ()) -> ModelError:

@@ -11,14 +11,14 @@ import openai
 import orjson
 
 from branchwise.budget import Usage
-from branchwise.errors import ContextOverflow, ModelError, PermanentError, Unsupported, UsageError
+from branchwise.errors import ContextOverflow, ModelError, PermanentError, TransientError, Unsupported, UsageError
 from branchwise.model.abilities import Abilities
 from branchwise.model.base import Outcome, Reply, Request
-from branchwise.model.faults import model_error
+from branchwise.model.faults import bytes_before_cut, model_error
 from branchwise.model.parts import caught, joined, part
-from branchwise.model.replies import cut, read_reply
+from branchwise.model.replies import cut, estimate, read_reply
 from branchwise.model.secrets import OPENAI_URL, Secret, split_userinfo
-from branchwise.model.streams import collect
+from branchwise.model.streams import Received, collect
 from branchwise.model.structure import add_structure, checked
 
 __all__ = ["OpenAIChat"]
@@ -104,8 +104,12 @@ class OpenAIChat:
             tasks = [group.create_task(caught(self.sample(p, extra))) for p in parts]
         results = [t.result() for t in tasks]
         lost = [(p.n, *r.spent) for p, r in zip(parts, results, strict=True) if isinstance(r, ModelError)]
+        first = next((r for r in results if isinstance(r, ModelError)), None)
+        rough = any(isinstance(r, ModelError) and r.estimated for r in results)
         calls, prompt, completion = (sum(each) for each in zip(*lost, strict=True)) if lost else (0, 0, 0)
-        failed = Usage(calls=calls, requests=len(lost), prompt_tokens=prompt, completion_tokens=completion)
+        failed = Usage(calls=calls, requests=len(lost), prompt_tokens=prompt, completion_tokens=completion, estimated=rough)
+        if first is not None and len(lost) == len(results):
+            first.spent, first.estimated = (prompt, completion), rough
         return joined(results, request.n, failed if lost else None)
 
     async def _ask(self, request: Request, extra: dict[str, Any] | None) -> Reply:
@@ -113,9 +117,9 @@ class OpenAIChat:
         able = self.abilities
         for refusals in range(MOST_SHAPES):
             modes = able.schema_mode, able.choice_mode
-            body = able.shape(self._body(request, extra))
+            body, received = able.shape(self._body(request, extra)), Received()
             try:
-                reply = read_reply(await self._send(body), request, self._name)
+                reply = read_reply(await self._send(body, received), request, self._name)
             except Exception as error:
                 if isinstance(error, openai.APIStatusError) and able.learn(error.status_code, error.body, body):
                     if request.n > (able.max_n or request.n):
@@ -123,7 +127,7 @@ class OpenAIChat:
                     if request.logprobs and able.logprobs is False:
                         raise self._no_logprobs() from None
                     continue
-                raise await self._known(error) from None
+                raise _charged(await self._known(error), error, request, received) from None
             return self._judged(_with_requests(reply, refusals), request, "stop" in body, modes)
         raise PermanentError(f"{self._name}: refuses every shape of the request; last: {able.notices[-1] if able.notices else 'unknown'}")
 
@@ -177,8 +181,8 @@ class OpenAIChat:
     def _no_logprobs(self) -> Unsupported:
         return Unsupported(f"{self._name} gives no log-probabilities; choose a method without them, or another model")
 
-    async def _send(self, body: dict[str, Any]) -> Any:
-        """One HTTP request; the reply's JSON."""
+    async def _send(self, body: dict[str, Any], received: Received) -> Any:
+        """One HTTP request; the reply's JSON. What comes of a stream is noted in `received` as it comes."""
         if not self._stream:  # the typed method checks each field of the body again, which takes a sixth of a call's time
             fields = {k: v for k, v in body.items() if k not in ("extra_headers", "extra_body")} | body.get("extra_body", {})
             content = await self._client.post("/chat/completions", cast_to=bytes, body=fields, options={"headers": body["extra_headers"]})
@@ -186,7 +190,8 @@ class OpenAIChat:
         chat = self._client.chat.completions
         streaming = chat.with_streaming_response.create(**body, stream=True, stream_options={"include_usage": True})
         async with streaming as response:
-            return await collect(response.iter_lines(), self._name)
+            received.begun = True
+            return await collect(response.iter_lines(), self._name, received)
 
     def _body(self, request: Request, extra: dict[str, Any] | None) -> dict[str, Any]:
         """The arguments of one chat completion. Stops are sent only to a backend known not to reason: others apply them there too."""
@@ -213,6 +218,18 @@ class OpenAIChat:
 
 class _TooMany(Exception):
     """The server refuses so many samples in one request; it is asked again in parts."""
+
+
+def _charged(known: BaseException, error: Exception, request: Request, received: Received) -> BaseException:
+    """`known` with an estimate of what the reply cost that had begun and was cut, where the server did not say: a quarter of the bytes of the
+    prompt and of what came. An error that comes in place of the text costs nothing."""
+    size = bytes_before_cut(error)
+    cut_off = size is not None or (received.begun and isinstance(known, TransientError) and "incomplete" in str(known))
+    if isinstance(known, ModelError) and known.spent == (0, 0) and (cut_off or received.pieces):
+        prompt = estimate("".join(message.content for message in request.messages))
+        completion = estimate(received.text) if received.pieces else (size or 0) // 4
+        known.spent, known.estimated = (prompt, min(completion, request.max_tokens * request.n)), True
+    return known
 
 
 def _with_requests(reply: Reply, more: int) -> Reply:

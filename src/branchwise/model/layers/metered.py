@@ -33,7 +33,7 @@ def _attempt(request: Request, error: BaseException) -> Usage:
     """
     if isinstance(error, ModelError):
         prompt, completion = error.spent
-        return Usage(calls=request.n, requests=1, prompt_tokens=prompt, completion_tokens=completion)
+        return Usage(calls=request.n, requests=1, prompt_tokens=prompt, completion_tokens=completion, estimated=error.estimated)
     prompt = sum(len(m.content.encode("utf-8", "replace")) for m in request.messages) // 4
     return Usage(calls=request.n, requests=1, prompt_tokens=max(1, prompt), estimated=True)
 
