@@ -101,3 +101,44 @@ def test_methods_in_the_help_are_apart_from_their_summaries(program: Program) ->
     text = program("solve", "--help").stdout
     for name in METHODS:
         assert re.search(rf"^ +{name}  +\S", text, re.MULTILINE), name
+
+
+def test_a_tape_of_other_prompts_is_no_run_to_go_on_with(program: Program, tmp_path: Path) -> None:
+    tape = tmp_path / "tape.jsonl"
+    program("solve", "4 9 10 13", "--task", "game24", "--model", SCRIPT, "--trace", tape)
+    result = program("solve", "4 9 10 13", "--task", "game24", "--model", f"tape:{tape}", "--k", 3)
+    assert result.exit_code == 1
+    assert "give the same problem" in result.stdout
+    assert f"branchwise show {tape}" in result.stdout
+    assert "--resume" not in result.stdout + result.stderr
+
+
+def test_a_server_that_is_not_there_is_to_be_started_first(program: Program) -> None:
+    result = program("solve", "4 9 10 13", "--task", "game24", "--method", "io", "--model", "http://127.0.0.1:9/v1#m")
+    assert "Next: start the server, or check the address in --model; then go on from here: branchwise solve --resume" in result.stdout
+
+
+def test_counts_are_told_in_one_vocabulary(program: Program, tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    solved = program("solve", "4 9 10 13", "--task", "game24", "--model", SCRIPT, "--trace", trace).stdout
+    shown = program("show", trace).stdout
+    said = "18 generated: 9 kept, 1 proven, 2 pruned, 2 dead ends, 1 merged, 3 dropped"
+    assert said in solved
+    assert said in shown
+    assert "(1 proven, 2 dead ends)" in shown
+
+
+def test_the_plan_of_equal_budgets_explains_what_it_cannot_say(program: Program) -> None:
+    flags = ("bench", "run", "--tasks", "game24", "--methods", "io", "--models", SCRIPT, "--items", "1:2", "--dry-run", "--equal")
+    by_tokens, by_calls = program(*flags, "tokens=4000").stdout, program(*flags, "calls").stdout
+    assert "Likely tokens are the same" in by_tokens
+    assert "?: calls cannot be told before the run" in by_tokens
+    assert "?: tokens and dollars cannot be told before the run" in by_calls
+    assert "Likely: a quarter" not in by_calls
+
+
+def test_the_doctor_says_what_a_script_cannot_tell(program: Program) -> None:
+    result = program("doctor", "--model", SCRIPT)
+    assert result.exit_code == 0
+    assert "note  script     replies come from a file" in result.stdout
+    assert "tokens/s" not in result.stdout

@@ -21,7 +21,7 @@ def test_an_answer_is_printed_with_its_path_and_cost_and_exits_with_0(program: P
     assert "Answer: (13 - 9) * (10 - 4) = 24" in out
     assert "Solved: yes" in out
     assert "1. 13 - 9 = 4 (left: 4 4 10)   value 0.525" in out
-    assert "11 generated: 4 kept, 4 pruned, 1 merged, 1 dropped, 1 dead" in out
+    assert "11 generated: 3 kept, 1 proven, 4 pruned, 1 dead end, 1 merged, 1 dropped" in out
     assert "evaluate     21" in out
     assert "generate      4" in out
     assert "Stopped: solved" in out

@@ -108,11 +108,15 @@ def _print(cells: Mapping[tuple[str, str, str], _Cell], total: _Cell, equal: Equ
     for line in lines:
         shown = [text.ljust(width) if column < _NAMES else text.rjust(width) for column, (text, width) in enumerate(zip(line, widths, strict=True))]
         out.print(safe_text("  " + "  ".join(shown).rstrip()))
-    if equal is None or equal.amount is None:
+    if equal is None or (equal.amount is None and equal.by == "tokens"):
         out.print(safe_text("Tokens: a prompt of n bytes is taken for n tokens, a reply for as long as it may be. Likely: a quarter of it."))
     if equal is not None:
         given = f"what the dearest method takes on the mean, in {equal.by}," if equal.amount is None else f"{equal.amount:g} {equal.by}"
         out.print(safe_text(f"Equal budget: {given} for each item and method. What is paid is more by a part of a step: see docs/bench.md."))
+        if equal.by == "tokens" and equal.amount is not None:
+            out.print(safe_text("Likely tokens are the same: each method spends the amount, repeated until it is used up."))
+        what = {"tokens": "calls", "calls": "tokens and dollars", "cost": "calls and tokens"}[equal.by]
+        out.print(safe_text(f"?: {what} cannot be told before the run, as methods are repeated until what each may spend in {equal.by} is used up."))
 
 
 def _json(cell: _Cell) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from rich.console import Console
 from rich.text import Text
 
-from branchwise.cli.live import MARKS, fate
+from branchwise.cli.kinds import MARKS, fate
 from branchwise.cli.record import why
 from branchwise.cli.text import plain, safe_text, shorten, value
 from branchwise.problem import Kind

@@ -14,6 +14,7 @@ from rich.live import Live
 from rich.text import Text
 
 from branchwise.budget import Usage
+from branchwise.cli.kinds import MARKS, fate, kinds_line
 from branchwise.cli.text import dollars, line, plural, seconds, shorten, value
 from branchwise.problem import Kind
 from branchwise.search.base import rank
@@ -25,15 +26,6 @@ __all__ = ["View", "watching"]
 _FPS = 8.0
 _SHOWN = 200
 """Newest candidates of a level that are sorted for display: a level of thousands would slow the run down."""
-
-MARKS = {"kept": ("+", "green"), "pruned": ("-", "yellow"), "dead": ("x", "red"), "solved": ("*", "bold green"), "undecided": (".", "")}
-
-
-def fate(node: Node) -> str:
-    """One word for what became of a node."""
-    if node.status.kind in (Kind.SOLVED, Kind.DEAD):
-        return str(node.status.kind.value)
-    return str(node.fate.value)
 
 
 @dataclass
@@ -125,9 +117,8 @@ def _count(level: Level, name: str, by: int) -> None:
 
 
 def _summary(depth: int, level: Level) -> str:
-    parts = [f"{count} {name}" for name, count in level.fates.items() if count]
-    parts += [f"{count} {name}" for name, count in (("merged", level.merged), ("dropped", level.dropped)) if count]
-    return f"  step {depth}: {plural(len(level.nodes), 'thought')} ({', '.join(parts)})"
+    kinds = {**level.fates, "merged": level.merged, "dropped": level.dropped}
+    return f"  step {depth}: {plural(len(level.nodes), 'thought')} ({kinds_line(kinds)})"
 
 
 def _candidate(node: Node, width: int) -> Text:

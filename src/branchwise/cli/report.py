@@ -11,13 +11,15 @@ from rich.text import Text
 
 from branchwise.budget import Usage
 from branchwise.cli.compared import print_compared
+from branchwise.cli.kinds import counts_line
 from branchwise.cli.text import dollars, line, plain, safe_text, seconds, value
 from branchwise.methods import METHODS
+from branchwise.model.faults import NO_CONNECTION
 from branchwise.problem import Kind
 from branchwise.result import Result
-from branchwise.tree import Counts, Node
+from branchwise.tree import Node
 
-__all__ = ["counts_line", "hint", "print_result", "resume_command", "spending"]
+__all__ = ["hint", "of_tape", "print_result", "resume_command", "spending"]
 
 
 def print_result(result: Result, console: Console) -> None:
@@ -31,7 +33,7 @@ def print_result(result: Result, console: Console) -> None:
         for number, node in enumerate(result.node.path, 1):
             print_step(number, node, console)
     print_compared(result, console)
-    console.print(safe_text(f"\nThoughts: {counts_line(result.tree.counts())}"))
+    console.print(safe_text(f"\nThoughts: {counts_line(result.tree)}"))
     if result.tree.unparsed:
         console.print(safe_text(f"Judgements that could not be read: {result.tree.unparsed}"))
     console.print(Text("\nSpent", style="bold"))
@@ -82,12 +84,6 @@ def reason(stop: str) -> str:
     return f"the limit on {limit} was reached" if kind == "budget" else _REASONS.get(stop, stop)
 
 
-def counts_line(counts: Counts) -> str:
-    """`24 generated: 11 kept, ...`."""
-    names = ("kept", "pruned", "merged", "dropped", "dead")
-    return f"{counts.generated:,} generated: " + ", ".join(f"{getattr(counts, name):,} {name}" for name in names)
-
-
 def spending(by_role: Mapping[str, Usage], total: Usage) -> Table:
     """A table: a row a role, and the total."""
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -109,6 +105,11 @@ def resume_command(trace: object, more: str = "") -> str:
 _FLAGS = {"calls": "--max-calls", "tokens": "--max-tokens-total", "cost": "--max-cost", "seconds": "--max-seconds", "nodes": "--max-nodes"}
 
 
+def of_tape(result: Result) -> bool:
+    """Whether a tape was the model: what it lacks it will lack again, so there is nothing to resume."""
+    return result.model.startswith("tape:")
+
+
 def hint(result: Result) -> str:
     """What to do next, where a run ended without a proven or complete answer."""
     kind, _, limit = result.stop_reason.partition(":")
@@ -120,6 +121,13 @@ def hint(result: Result) -> str:
         return f"run it again with a larger {_FLAGS[limit]}"
     if kind == "budget":
         return f"run it again with a larger --max-{limit.replace('_', '-')}"
+    if kind == "failed" and of_tape(result):
+        return (
+            "a tape answers only what its own run asked for: give the same problem, --task, --method, settings, --prompts and --seed "
+            f"as then (branchwise show {shlex.quote(result.model.removeprefix('tape:'))} tells them), or another --model"
+        )
+    if kind == "failed" and result.trace is not None and NO_CONNECTION in result.error:
+        return f"start the server, or check the address in --model; then go on from here: {resume_command(result.trace)}"
     if kind in ("cancelled", "failed") and result.trace is not None:
         return f"go on from here: {resume_command(result.trace)}"
     look = f"; see what was proposed and pruned: branchwise show {shlex.quote(str(result.trace))}" if result.trace is not None else ""

@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.text import Text
 
 from branchwise.cli.faults import EXITS
-from branchwise.cli.live import MARKS, fate
+from branchwise.cli.kinds import MARKS, counts_line, fate, kinds_line
 from branchwise.cli.page import CommandPage, Option
 from branchwise.cli.record import Record, ranked, why
-from branchwise.cli.report import counts_line, print_step, reason, resume_command, spending
+from branchwise.cli.report import print_step, reason, resume_command, spending
 from branchwise.cli.text import console, document, plain, plural, safe_text, shorten, value
 from branchwise.errors import UsageError
 from branchwise.tree import Node
@@ -122,7 +122,7 @@ def _levels(record: Record, out: Console, everything: bool) -> None:
             words[fate(one)] = words.get(fate(one), 0) + 1
         out.print(
             Text(f"\nStep {depth}: {plural(len(level), 'thought')}", style="bold")
-            + Text(f" ({', '.join(f'{n} {w}' for w, n in words.items())})")
+            + Text(f" ({kinds_line(words)})")
         )
         shown = ranked(level, on_path)
         if not everything and len(shown) > _FEW:
@@ -182,7 +182,7 @@ def _tail(record: Record, out: Console) -> None:
         out.print(Text("\nPath of the answer", style="bold"))
         for number, step in enumerate(node.path, 1):
             print_step(number, step, out)
-    out.print(safe_text(f"\nThoughts: {counts_line(record.tree.counts())}"))
+    out.print(safe_text(f"\nThoughts: {counts_line(record.tree)}"))
     if record.tree.unparsed:
         out.print(safe_text(f"Judgements that could not be read: {record.tree.unparsed}"))
     if record.failures:

@@ -11,7 +11,7 @@ from branchwise.cli.faults import ANSWER, EXITS, FAILED, INTERRUPTED, NO_ANSWER,
 from branchwise.cli.many import run_many
 from branchwise.cli.options import methods_help, run_options, solve_options
 from branchwise.cli.page import CommandPage, arguments
-from branchwise.cli.report import print_result, resume_command
+from branchwise.cli.report import of_tape, print_result, resume_command
 from branchwise.cli.running import Broken, Plan, run
 from branchwise.cli.solving import plan_of
 from branchwise.cli.text import console, document, plain
@@ -106,7 +106,7 @@ def _where(plan: Plan, result: Result, resumable: bool) -> None:
     plan.say(f"\ntrace: {trace}\n  show it:     branchwise show {shlex.quote(str(trace))}")
     if result.stop_reason == "cancelled":
         click.echo(f"  resume with: {plain(resume_command(trace))}", err=True)
-    elif resumable:
+    elif resumable and not (result.stop_reason == "failed" and of_tape(result)):
         plan.say(f"  resume with: {resume_command(trace)}")
 
 

@@ -35,7 +35,9 @@ async def examine(model: LanguageModel, *, cache: Path | None = None, folder: Pa
     """One finding after another. When the model cannot be reached the checks of its abilities are left out. Raises nothing of ours."""
     reached = await _tried("model", model, _reachable)
     yield reached
-    if reached.ok:
+    if reached.ok and model.name.startswith("script:"):
+        yield Finding("script", None, "replies come from a file: how they differ, what they are held to and how fast they come says nothing here")
+    elif reached.ok:
         for name, check in (("n", _samples), ("logprobs", _logprobs), ("schema", _schema), ("speed", _speed), ("prefix", _prefix)):
             yield await _tried(name, model, check)
     yield _cache(cache or cache_path())
@@ -72,10 +74,12 @@ async def _reachable(model: LanguageModel) -> tuple[bool, str]:
 async def _samples(model: LanguageModel) -> tuple[bool, str]:
     reply = await _ask(model, "Invent a name for a boat, two words.", n=3, temperature=1.0, max_tokens=64, seeds=(11, 22, 33))
     if reply.missing:
-        return False, f"{reply.missing} of 3 samples are missing ({reply.error}); runs ask for them one by one, which takes longer"
+        text = f"{reply.missing} of 3 samples are missing ({reply.error}); runs ask for them one by one, which takes longer"
+        return False, f"{text}; allow n > 1 at the server, if it can"
     different = len({s.text for s in reply.samples})
     if different == 1:
-        return False, "3 samples at temperature 1 are all the same: voting and sampling gain nothing with this model"
+        text = "3 samples at temperature 1 are all the same: voting and sampling gain nothing with this model"
+        return False, f"{text}; see whether the server fixes temperature or seed, else take a search with --samples 1, or another model"
     return True, f"3 samples in {sum(s.usage.requests for s in reply.samples)} request(s), {different} of them different"
 
 

@@ -88,10 +88,18 @@ def read_name(model: str, config: Config, upstreams: Mapping[str, Any]) -> tuple
         reason = found.refused.get(method.lower())
         if reason is not None:
             raise Refusal(404, f"task {task} has no use for method {method}: {reason}", param="model", code="model_not_found")
-        raise _unknown(f"method of task {task}", method, found.methods)
+        raise _no_method(model, found, method)
     if at and upstream not in upstreams:
         raise _unknown("upstream model", upstream, upstreams)
     return task, method.lower(), upstream if at else next(iter(upstreams))
+
+
+def _no_method(model: str, task: Task, method: str) -> Refusal:
+    text = (
+        f"no model is called {model[:100]!r}: here the name of a model is that of a search method, for example '{task.name}/{task.default_method}', "
+        f"and /v1/models lists them all. Task {task.name} has no method {method[:100]!r}{nearest(method[:100], task.methods)}"
+    )
+    return Refusal(404, text, param="model", code="model_not_found")
 
 
 def _unknown(kind: str, name: str, known: Any) -> Refusal:
@@ -135,13 +143,16 @@ def read_asked(chat: Chat, config: Config, upstreams: Mapping[str, str]) -> Requ
         budget = _budget(given, config.budget, n)
         settings, method = _settings(flags, config, chat)
         settings = dataclasses.replace(settings, budget=budget.to_json(), parallel=config.parallel)
-        problem = settings.make_problem()
+        try:
+            problem = settings.make_problem()
+        except UsageError as error:
+            raise of_usage(error, "messages") from None
         estimate(problem, method, budget=budget)  # refuses what could only fail later: a problem that it does not suit, a prompt that is not there
         asked = Asked(settings=settings, problem=problem, method=method, budget=budget, upstream=upstream)
         seeds = range(settings.seed + 1, settings.seed + n)
         searches = (asked, *(dataclasses.replace(asked, settings=dataclasses.replace(settings, seed=seed)) for seed in seeds))
     except UsageError as error:
-        raise of_usage(error) from None
+        raise of_usage(error, "branchwise") from None
     return Request(searches=searches, progress=progress, chat=chat)
 
 

@@ -47,24 +47,24 @@ def of_usage(error: UsageError, param: str | None = None) -> Refusal:
     return Refusal(400, str(error), param=param, code="invalid_value")
 
 
-_UPSTREAM: tuple[tuple[type[ModelError], int, str], ...] = (
-    (RateLimited, 503, "upstream_rate_limited"),
-    (ContextOverflow, 400, "context_length_exceeded"),
-    (Unsupported, 400, "unsupported_by_model"),
-    (ModelError, 502, "upstream_error"),
+_UPSTREAM: tuple[tuple[type[ModelError], int, str, str | None], ...] = (
+    (RateLimited, 503, "upstream_rate_limited", None),
+    (ContextOverflow, 400, "context_length_exceeded", "messages"),
+    (Unsupported, 400, "unsupported_by_model", "branchwise"),
+    (ModelError, 502, "upstream_error", None),
 )
-"""The first that fits."""
+"""The first that fits: its status, code, and the field of the request that it is due to."""
 
 
 def upstream_failure(error: BaseException | None, message: str, more: Mapping[str, Any]) -> Refusal:
     """What a run that failed stands for; `error` is what broke it, or the last error of its model calls, `None` where there was none."""
     if isinstance(error, UsageError) and not isinstance(error, TraceError):
-        return Refusal(400, str(error), code="invalid_value", more=more)
-    status, code = next(((s, c) for kind, s, c in _UPSTREAM if isinstance(error, kind)), (500, "search_failed"))
+        return Refusal(400, str(error), param="branchwise", code="invalid_value", more=more)
+    status, code, param = next(((s, c, p) for kind, s, c, p in _UPSTREAM if isinstance(error, kind)), (500, "search_failed", None))
     wait = 5.0 if status == 503 else None
     if isinstance(error, RateLimited) and error.retry_after:
         wait = error.retry_after
-    return Refusal(status, f"the search failed: {message}", code=code, wait=wait, more=more)
+    return Refusal(status, f"the search failed: {message}", param=param, code=code, wait=wait, more=more)
 
 
 def failure(error: BaseException) -> Refusal:

@@ -16,6 +16,7 @@ from mcp.shared.exceptions import MCPDeprecationWarning
 from pydantic import BaseModel, Field
 
 import branchwise
+from branchwise.cli.text import plural
 from branchwise.errors import UsageError
 from branchwise.server.arguments import strict_tool
 from branchwise.server.asked import Request, read_asked
@@ -201,7 +202,7 @@ class Tools:
             if running.calls > running.told:
                 running.told = running.calls
                 total = running.job.request.searches[0].budget.calls
-                await ctx.report_progress(running.calls, total, f"{running.calls} calls, {running.thoughts} thoughts")
+                await ctx.report_progress(running.calls, total, f"{plural(running.calls, 'call')}, {plural(running.thoughts, 'thought')}")
             if running.model is not None and running.model.pending and await self._settled(running):
                 return self._hand_out(running)
         (found,) = running.task.result()

@@ -92,7 +92,9 @@ def test_an_upstream_model_can_be_named_behind_the_method(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("model", "says"),
     [
-        ("tot_bsf", "did you mean 'tot_bfs'"), ("gpt-4o", "unknown method"), ("cot_sc", "never equal"),
+        ("tot_bsf", "did you mean 'tot_bfs'"),
+        ("gpt-4o", "no model is called 'gpt-4o': here the name of a model is that of a search method, for example 'open/best_first', and /v1/models"),
+        ("cot_sc", "never equal"),
         ("gam24/io", "did you mean 'game24'"), ("/", "unknown task"),
     ],
 )
@@ -436,3 +438,14 @@ def test_the_run_of_a_reply_can_be_gone_on_with(served: Served, tmp_path: Path) 
     found = asyncio.run(solve(settings.make_problem(), settings.make_method(), scripted(), resume=tmp_path / f"{run}.jsonl", seed=settings.seed))
     assert found.stop_reason != "budget:calls"
     assert preset(settings.method) is preset("best_first")
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({"model": "game24/io", "messages": [{"role": "user", "content": "no hand"}]}, "messages"),
+        ({"branchwise": {"k": 3}, "model": "io"}, "branchwise"),
+    ],
+)
+def test_a_400_names_the_field_that_it_is_due_to(served: Served, body: dict[str, Any], field: str) -> None:
+    assert fault(served, **body)[:2] == (400, field)

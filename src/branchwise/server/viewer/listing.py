@@ -97,7 +97,7 @@ def _beginning(event: dict[str, Any]) -> dict[str, Any]:
     problem, method, settings = run.get("problem"), run.get("method"), about.get("settings")
     return {
         "prompt": _short(problem.get("prompt", "") if isinstance(problem, dict) else problem),
-        "task": _short(settings.get("task", "") if isinstance(settings, dict) else ""),
+        "task": _short(settings.get("task_name", settings.get("task", "")) if isinstance(settings, dict) else ""),
         "method": _short(method.get("name", "") if isinstance(method, dict) else method),
         "model": _short(run.get("model", "")),
         "seed": _scalar(run.get("seed")),

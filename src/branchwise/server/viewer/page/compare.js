@@ -3,7 +3,11 @@
 import { standing } from "./overview.js";
 import { begin, count, dollars, el, oneLine } from "./text.js";
 
-const MEANS = { thoughts: "generated, dropped ones included", kept: "kept, proven or undecided", tokens: "of prompts and replies" };
+const MEANS = {
+  thoughts: "generated, dropped ones included",
+  kept: "proven and undecided ones are counted apart",
+  tokens: "of prompts and replies",
+};
 const LEFT = ["stands", "answer", "method", "model"];
 
 /** The table that stands above two trees. Method and model are named only where they differ: each tree has them above it. */
@@ -57,7 +61,7 @@ function asked(run) {
 
 function facts({ run, state }) {
   const what = run.started?.run ?? {};
-  const { spent, counts } = run;
+  const { spent, counts, kinds } = run;
   return {
     stands: standing(run, state)[0],
     answer: oneLine(begin(run.end?.answer), 60) || "none",
@@ -67,9 +71,11 @@ function facts({ run, state }) {
     tokens: count(spent.prompt + spent.completion),
     cost: dollars(spent.cost === null ? null : spent.cost / 1e6),
     thoughts: count(counts.generated),
-    kept: count(counts.kept),
-    pruned: count(counts.pruned),
-    dead: count(counts.dead),
+    kept: count(kinds.kept),
+    proven: count(kinds.solved),
+    undecided: count(kinds.undecided),
+    pruned: count(kinds.pruned),
+    "dead ends": count(kinds.dead),
     merged: count(counts.merged),
   };
 }

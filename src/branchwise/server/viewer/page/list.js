@@ -1,7 +1,7 @@
 // The list of runs. Knows no tree.
 
 import { reasonText } from "./overview.js";
-import { ago, begin, count, dollars, el, oneLine } from "./text.js";
+import { ago, begin, dollars, el, oneLine, plural } from "./text.js";
 
 const ORDER = {
   live: "running",
@@ -78,7 +78,7 @@ export class RunList {
       .map((text) => oneLine(text, 40))
       .filter(Boolean)
       .join(" · ");
-    const numbers = [run.calls ? `${count(run.calls)} calls` : "", run.cost_usd ? dollars(run.cost_usd) : "", ago(run.changed)]
+    const numbers = [run.calls ? plural(run.calls, "call") : "", run.cost_usd ? dollars(run.cost_usd) : "", ago(run.changed)]
       .filter(Boolean)
       .join(" · ");
     return el(

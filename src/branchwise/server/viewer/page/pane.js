@@ -6,7 +6,7 @@ import { find } from "./search.js";
 import { SourceError } from "./source.js";
 import { runActs } from "./steering.js";
 import { Run } from "./tree.js";
-import { begin, count, el, icon, oneLine } from "./text.js";
+import { begin, count, el, icon, oneLine, plural } from "./text.js";
 import { View } from "./view.js";
 
 const PACE = 120;
@@ -114,13 +114,13 @@ export class Pane {
     const spent = run.spent;
     const facts = [
       what.method?.name ?? what.method,
-      run.started?.about.settings?.task,
+      run.started?.about.settings?.task_name ?? run.started?.about.settings?.task,
       what.model,
       what.seed === undefined ? "" : `seed ${what.seed}`,
     ]
       .map((text) => oneLine(begin(text), 50))
       .filter(Boolean);
-    facts.push(`${count(run.nodes.length - 1)} thoughts`, `${count(spent.calls)} calls`);
+    facts.push(plural(run.nodes.length - 1, "thought"), plural(spent.calls, "call"));
     const stamp = JSON.stringify([this.state, run.ended]);
     if (this.acted !== stamp) this.acts = runActs(this);
     this.acted = stamp;
