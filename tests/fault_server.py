@@ -9,6 +9,7 @@ bodies seen so far. A quirk may take an argument after a colon: `retry_after:0.2
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import json
 import sys
@@ -202,14 +203,20 @@ def streamed(body: Json) -> bytes:
 
 
 def main(arguments: list[str]) -> None:
-    if "--list" in arguments:
+    parser = argparse.ArgumentParser(
+        description="A server that speaks OpenAI's chat completions and misbehaves on request: http://127.0.0.1:PORT/QUIRK/v1, model m.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--port", type=int, default=8099, help="where to listen, on this machine only (default: 8099; 0: any that is free)")
+    parser.add_argument("--list", action="store_true", help="print every quirk and what it does, and stop")
+    flags = parser.parse_args(arguments)
+    if flags.list:
         for name, function in sorted(QUIRKS.items()):
             print(f"{name:24} {' '.join((function.__doc__ or '').split())}")  # noqa: T201
         return
-    port = int(arguments[arguments.index("--port") + 1]) if "--port" in arguments else 8099
 
     async def forever() -> None:
-        async with FaultServer(port) as server:
+        async with FaultServer(flags.port) as server:
             print(f"listening; try {server.url('n_ignored')}", file=sys.stderr)  # noqa: T201
             await asyncio.Event().wait()
 
