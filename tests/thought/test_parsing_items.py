@@ -65,6 +65,12 @@ def test_a_line_that_only_looks_numbered_stays_whole(line: str) -> None:
         "- 1.",
         "a)",
         "가.",
+        "1\\.",
+        "1\\)",
+        "- [ ]",
+        "* [x]",
+        "[ ]",
+        "a.",
     ],
 )
 def test_every_usual_marker_is_taken_off(first: str) -> None:
@@ -93,6 +99,35 @@ def test_markers_without_a_space_are_seen_where_the_lines_count_up(text: str) ->
 @pytest.mark.parametrize("body", ["1. one\n2. two", "- one\n- two", "one\ntwo", "1) one\n\n2) two"])
 def test_preamble_and_closing_words_are_no_proposals(before: str, after: str, body: str) -> None:
     assert list_items(before + body + after) == ["one", "two"]
+
+
+CHATTER = [
+    "Hope this helps!", "I hope this helps.", "Let me know if you need more", "Feel free to ask.", "Good luck!", "Happy to elaborate.",
+    "---\nThese are the steps.", "***\nEach of them keeps it simple.", "These steps are sound.", "Please choose one.", "Which one do you like?",
+    "Would you like more?",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("after", CHATTER)
+def test_closing_words_right_below_a_list_are_no_part_of_it(after: str) -> None:
+    for body in ("1. one\n2. two", "- one\n- two", "a. one\nb. two", "- [ ] one\n- [ ] two", "```\n1. one\n2. two\n```", "```\none\ntwo\n```"):
+        assert list_items(f"{body}\n{after}") == ["one", "two"]
+
+
+@pytest.mark.parametrize("last", ["3. Hope this helps!", "- Let me know!", "3) Let me know which you prefer.", "- I hope this helps."])
+def test_closing_words_behind_a_marker_are_no_proposal(last: str) -> None:
+    assert list_items(f"1. one\n2. two\n{last}") == ["one", "two"]
+
+
+def test_words_that_could_be_a_closing_are_kept_where_a_list_goes_on() -> None:
+    assert list_items("1. Let me know the number\n2. I hope to find x") == ["Let me know the number", "I hope to find x"]
+    assert list_items("1. a\nThese are long.\n2. b") == ["a These are long.", "b"]
+
+
+def test_letters_are_markers_where_they_count() -> None:
+    assert list_items("A. one\nB. two\nC. three") == ["one", "two", "three"]
+    assert list_items("1. Plan\n   a. do\n   b. rest\n2. Next") == ["Plan\n- do\n- rest", "Next"]
+    assert list_items("A. Smith wrote it\nC. Jones read it") == ["A. Smith wrote it", "C. Jones read it"]
 
 
 def test_continuation_lines_belong_to_their_item() -> None:

@@ -13,18 +13,19 @@ __all__ = ["list_items", "unmarked"]
 _WORDS = "step|option|thought|idea|choice|proposal|direction|plan|approach|candidate|suggestion|alternative|possibility"
 _NUMBER = re.compile(
     rf"""(?: [(\[（【]\s?(?P<a>\d{{1,3}})\s?[)\]）】](?!\s*(?:[+/×÷=]|\*[^*]|-\s))    # (1) [1] （１）, but not the start of (8) * 3
-        | (?P<b>\d{{1,3}})(?: [.．](?=[^\d]) | [)）、] | [:：](?=\s) )      # 1. 1) 1、 1: but not 1.5 or 10:30
+        | (?P<b>\d{{1,3}})(?: \\?[.．](?=[^\d]) | \\?[)）、] | [:：](?=\s) )      # 1. 1) 1、 1: 1\. but not 1.5 or 10:30
         | (?P<c>[①-⑳❶-❿➀-➓])
         | [一二三四五六七八九十]{{1,3}}、
         | [가나다라마바사아자차카타파하][.)]\s
-        | [a-hA-H]\)(?=\s)
+        | [a-hA-H]\)(?=\s) | (?-i:a)\.(?=\s)
         | (?:next\s)?(?:{_WORDS})\s?\#?(?:\d{{1,3}}|[A-H])\s?[:：.)–—-](?!\d)
         )\s*""",
     re.VERBOSE | re.IGNORECASE,
 )
-_BULLET = re.compile(r"(?:[-*+–—→](?=\s)|[•●○▪▫■□◦‣⁃·・➢➤►▶✓✔※])\s*")
+_BULLET = re.compile(r"(?:(?:[-*+–—→](?=\s)|[•●○▪▫■□◦‣⁃·・➢➤►▶✓✔※])\s*(?:\[[ xX✓]?\]\s+)?|\[[ xX✓]\]\s+)")
 _LEAD = re.compile(r"(?:>\s?){0,3}(#{1,6}\s)?\s*")
 _TIGHT = re.compile(r"^[ \t]*(\d{1,2})([.．])(?=\d)", re.MULTILINE)
+_LETTERED = re.compile(r"^([ \t]*(?:\*\*)?)([a-hA-H])\.(?=(?:\*\*)?[ \t])", re.MULTILINE)
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _OPENING = re.compile(
     r"(?:sure|certainly|of course|okay|ok|great|absolutely|alright)\b\s*[!,.:]"
@@ -34,10 +35,19 @@ _OPENING = re.compile(
 )
 _CLOSING = re.compile(
     r"let me know\b|i hope\b|hope th(?:is|at|ese)\b|feel free\b|would you like\b|do you want\b|is there anything\b"
-    r"|if you (?:need|want|have|would)\b"
-    r"|these (?:are|were|steps|options|proposals|ideas)\b|(?:please )?note(?: that|:)|希望|如果您|以上|도움이",
+    r"|if you (?:need|want|have|would)\b|good luck\b|happy to (?:help|explain|elaborate|go|expand)\b|please (?:choose|pick|select|let me)\b"
+    r"|which (?:one |of (?:these|them) )?(?:do|would|should) (?:you|we|i)\b|any of these\b"
+    r"|these (?:(?:\w+ )?(?:are|were|should|will|can|keep)|steps|options|proposals|ideas|directions|approaches|moves)\b"
+    r"|(?:please )?note(?: that|:)|希望|如果您|以上|도움이",
     re.IGNORECASE,
 )
+
+_CHATTER = re.compile(
+    r"(?:i )?hope (?:this|that|these|it) help|let me know(?: (?:if|which|what|how|when)\b|[!.]*$)"
+    r"|feel free to (?:ask|reach|let|choose)|good luck[!.]*$",
+    re.IGNORECASE,
+)
+"""Closing words that are no proposal even behind a marker."""
 
 _MOST = 20_000
 """A reply of more lines, or a list of more entries, is not read further: nobody asked for as many, and each costs some 20 µs."""
@@ -93,8 +103,12 @@ def unmarked(line: str) -> str:
 
 
 def _spaced(text: str) -> str:
-    """`text` with a space after tight markers (`1.4 + 8`), where the lines count 1, 2, 3 so that they are no decimals."""
+    """`text` with a space after tight markers (`1.4 + 8`), where the lines count 1, 2, 3 so that they are no decimals; `a. b. c.` as `a) b) c)`
+    where they count."""
     tight = list(_TIGHT.finditer(text))
+    letters = [match[2].lower() for match in _LETTERED.finditer(text)]
+    if len(letters) > 1 and letters == list("abcdefgh"[: len(letters)]):
+        text = _LETTERED.sub(r"\1\2)", text)
     counting = [int(match[1]) for match in tight] == list(range(1, len(tight) + 1))
     enough = len(tight) >= 3 or (len(tight) == 2 and all(match[2] == "．" for match in tight))
     return _TIGHT.sub(r"\g<0> ", text) if counting and enough else text
@@ -112,6 +126,7 @@ def _lines(text: str) -> list[_Line]:
         if _FENCE.match(raw):
             inside = not inside
             fences += inside
+            blank = blank or not inside
             continue
         body = raw.strip()
         if not body:
@@ -123,13 +138,17 @@ def _lines(text: str) -> list[_Line]:
         kind, index, rest = _marker(body[lead.end() :] if lead else body)
         if rest.strip(" *_-=#|"):
             lines.append(_Line(rest.strip(), indent, kind, index, fences if inside else 0, blank, heading))
-        blank = False
+        blank = not rest.strip(" *_-=#|")
     return lines
 
 
 def _is_preamble(line: _Line) -> bool:
     text = inline(line.text)
     return line.heading or text.endswith((":", "：")) or bool(_OPENING.match(text) or _CLOSING.match(text))
+
+
+def _ends_list(line: _Line) -> bool:
+    return line.heading or line.text.endswith((":", "：")) or _CLOSING.match(line.text) is not None
 
 
 def _json_list(text: str) -> list[str] | None:
@@ -162,7 +181,8 @@ def _grouped(lines: list[_Line]) -> list[_Item]:
     if first and lines[first].index == 2 and not _is_preamble(lines[first - 1]):
         items.append(_Item([lines[first - 1].text], lines[first].indent, lines[first - 1].fence))
     open_item = bool(items)
-    for line in lines[first:]:
+    end = max(i for i, line in enumerate(lines) if line.kind or line.fence)
+    for place, line in enumerate(lines[first:], first):
         item = items[-1] if items else None
         nested = item is not None and open_item and line.indent > item.indent + 1 and line.fence == item.fence
         detail = item is not None and line.kind == "bullet" and not flat and items
@@ -176,7 +196,7 @@ def _grouped(lines: list[_Line]) -> list[_Item]:
             continue
         elif line.kind:
             item.parts.append(f"\n- {inline(line.text)}")
-        elif line.after_blank and not nested and (line.heading or line.text.endswith((":", "：")) or _CLOSING.match(line.text)):
+        elif not nested and ((place > end and _CLOSING.match(line.text)) or (line.after_blank and _ends_list(line))):
             open_item = False
         elif line.after_blank and not nested:
             item.tail.append(line.text)
@@ -198,6 +218,12 @@ def _texts(items: list[_Item]) -> list[str]:
     return out
 
 
+def _plain_lines(lines: list[_Line]) -> list[str]:
+    """The lines of a reply without markers; behind a fenced block no sentences."""
+    end = max((i for i, line in enumerate(lines) if line.fence), default=len(lines))
+    return [line.text for i, line in enumerate(lines) if not _is_preamble(line) and (i <= end or not line.text.endswith((".", "!", "?")))]
+
+
 def list_items(text: str) -> list[str]:
     """The proposals in a reply, in order, cleaned of markers, emphasis, fences, preamble and closing words; repeats are kept.
 
@@ -209,6 +235,9 @@ def list_items(text: str) -> list[str]:
         return [entry.strip() for entry in strings[:_MOST] if entry.strip()]
     lines = _lines(content)
     marked = any(line.kind for line in lines)
-    found = _texts(_grouped(lines)) if marked else [line.text for line in lines if not _is_preamble(line)]
+    found = _texts(_grouped(lines)) if marked else _plain_lines(lines)
     cleaned = ("\n".join([inline(first), *rest]) for first, *rest in (entry.split("\n") for entry in found))
-    return [entry for entry in cleaned if entry.strip()]
+    entries = [entry for entry in cleaned if entry.strip()]
+    while len(entries) > 1 and _CHATTER.match(entries[-1]):
+        entries.pop()
+    return entries
