@@ -12,7 +12,7 @@ import branchwise
 SOURCE = Path(branchwise.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 ENGINE = (
-    "engine", "acts", "steering", "commit", "method", "steps", "solve", "result", "estimate", "batch", "rows", "hints", "rejected",
+    "engine", "acts", "rules", "steering", "commit", "method", "steps", "solve", "result", "estimate", "batch", "rows", "hints", "rejected",
     "shares", "rescore", "fork",
 )  # fmt: skip
 CORE = ("errors", "problem", "budget", "ledger", "appending", "events")

@@ -135,7 +135,7 @@ async def test_after_a_favour_the_next_expansion_is_that_node(name: str, tmp_pat
         for pick in range(4):
 
             def act(steering: Steering, n: int = n, pick: int = pick) -> tuple[int, int]:
-                run = steering._acts._run  # type: ignore[union-attr]
+                run = steering._acts.run  # type: ignore[union-attr]
                 before = run._number
                 node = Random(f"{n} {pick}").choice(steering.tree.nodes)
                 steering.favour(node)
@@ -271,7 +271,7 @@ async def test_every_limit_can_be_raised_and_what_is_no_limit_cannot() -> None:
         with pytest.raises(UsageError, match="by how much"):
             steering.raise_budget()
         steering.raise_budget(calls=1, tokens=2, cost=0.5, seconds=3, nodes=5)
-        run = steering._acts._run  # type: ignore[union-attr]
+        run = steering._acts.run  # type: ignore[union-attr]
         seen["budget"] = run.budget
 
     problem = toy(SEED, dead=0)
