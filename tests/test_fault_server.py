@@ -9,7 +9,9 @@ import pytest
 SERVER = Path(__file__).with_name("fault_server.py")
 
 
-@pytest.mark.parametrize(("flag", "code", "said"), [("--help", 0, "--port"), ("--list", 0, "n_ignored"), ("--prot", 2, "unrecognized arguments: --prot")])
+@pytest.mark.parametrize(
+    ("flag", "code", "said"), [("--help", 0, "--port"), ("--list", 0, "n_ignored"), ("--prot", 2, "unrecognized arguments: --prot")]
+)
 def test_it_tells_its_flags_and_refuses_others(flag: str, code: int, said: str) -> None:
     done = subprocess.run([sys.executable, SERVER, flag], capture_output=True, text=True, timeout=60)
     assert done.returncode == code

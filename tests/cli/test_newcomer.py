@@ -19,7 +19,8 @@ ANSWER = '{"replies": ["1. yes\\n2. no\\n3. perhaps 0.5"]}\n'
 
 @pytest.fixture
 def bench(program: Program, tmp_path: Path) -> Path:
-    result = program("bench", "run", "--tasks", "game24", "--methods", "io,tot_bfs", "--models", SCRIPT, "--items", "900:902", "--out", tmp_path / "runs")
+    flags = ("--tasks", "game24", "--methods", "io,tot_bfs", "--models", SCRIPT, "--items", "900:902")
+    result = program("bench", "run", *flags, "--out", tmp_path / "runs")
     assert result.exit_code == 0, result.stderr
     return tmp_path / "runs"
 
