@@ -12,8 +12,8 @@ import branchwise
 SOURCE = Path(branchwise.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 ENGINE = (
-    "engine", "acts", "rules", "steering", "commit", "method", "steps", "solve", "result", "estimate", "batch", "rows", "hints", "rejected",
-    "shares", "rescore", "fork",
+    "engine", "window", "answering", "acts", "rules", "steering", "commit", "method", "steps", "solve", "result", "estimate", "batch", "rows",
+    "hints", "rejected", "shares", "rescore", "fork",
 )  # fmt: skip
 CORE = ("errors", "problem", "budget", "ledger", "appending", "events")
 MAY = {

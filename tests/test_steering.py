@@ -136,7 +136,7 @@ async def test_after_a_favour_the_next_expansion_is_that_node(name: str, tmp_pat
 
             def act(steering: Steering, n: int = n, pick: int = pick) -> tuple[int, int]:
                 run = steering._acts.run  # type: ignore[union-attr]
-                before = run._number
+                before = run.window.number
                 node = Random(f"{n} {pick}").choice(steering.tree.nodes)
                 steering.favour(node)
                 return node.birth, before

@@ -46,7 +46,7 @@ class Acts:
         self.over = False
         self.rearm: Callable[[], None] = _nothing
         """Sets the clock that ends the run, anew."""
-        self._most = run.most
+        self._most = run.window.most
         self._waiter: asyncio.Future[None] | None = None
         self._busy = False
 
@@ -71,7 +71,7 @@ class Acts:
 
     def _turned(self, head: InFlight) -> bool:
         run = self.run
-        return self.paused or bool(run.interrupted) or run.head is not head
+        return self.paused or bool(run.interrupted) or run.window.head is not head
 
     async def gone_on(self) -> None:
         """Wait for the end of a pause."""
@@ -150,7 +150,7 @@ class Acts:
             run.tree.apply(event)
             effect()
             run.fill()
-            run.start()
+            run.window.start()
         finally:
             self._busy = False
             self.wake()
@@ -175,14 +175,14 @@ class Acts:
         """Nothing is issued from now on; `really`: and nothing is started, until the person says so."""
         self.run.holding = True
         if really:
-            self.paused, self.run.most = True, 0
+            self.paused, self.run.window.most = True, 0
             self.run.ledger.pause()
             self.rearm()
 
     def release(self) -> None:
         """Steps are issued and started again, unless an answer is approved."""
         run = self.run
-        run.holding, run.most = self.approved is not None, self._most
+        run.holding, run.window.most = self.approved is not None, self._most
         if self.paused:
             self.paused = False
             run.ledger.go_on()
@@ -197,12 +197,12 @@ class Acts:
                 run.dropped(flight)
             if flight.task is None and wish.recorded is not None:
                 run.ledger.hold(flight.number, flight.bound)
-                flight.task = run.spawn(flight)
+                flight.task = run.window.spawn(flight)
             if flight.task is not None:
                 run.ledger.barred.add(flight.number)
                 self.strays.add(flight.task)
                 flight.task.add_done_callback(self._away)
-        run.forget({flight.number for flight in flights})
+        run.window.forget({flight.number for flight in flights})
 
     def _away(self, task: asyncio.Task[Outcome]) -> None:
         """Whatever became of it, nobody asks."""

@@ -7,20 +7,18 @@ start and at a commit. So the tree depends on the seed, the window and the repli
 from __future__ import annotations
 
 import asyncio
-from collections import deque
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
 from branchwise.acts import Acts
-from branchwise.budget import Bound, Budget
+from branchwise.answering import Answering
+from branchwise.budget import Budget
 from branchwise.commit import expanded, judged
-from branchwise.errors import BranchwiseError
 from branchwise.ledger import Ledger
 from branchwise.method import Method
 from branchwise.model.tape import Tape
 from branchwise.problem import Kind, Problem
-from branchwise.rejected import strongest_rejected, told
 from branchwise.search.base import Expand, Judge, Step
 from branchwise.shares import Shares
 from branchwise.steering import Steering
@@ -28,12 +26,9 @@ from branchwise.steps import Found, InFlight, Outcome, Worker
 from branchwise.thought.base import Generator
 from branchwise.trace import Event, Mark, Marked, Recorder, Stopped, Warned
 from branchwise.tree import Done, Node, Tree
+from branchwise.window import Window
 
 __all__ = ["Run"]
-
-_NOTHING = Bound()
-_LEAST_AT_WORK = 64
-"""Steps at work at once, or four a place where that is more: enough to leave no place empty, and no more tasks than are of use."""
 
 
 class Run:
@@ -57,17 +52,11 @@ class Run:
         self.committed = 0
         """The number of the last committed step."""
         self.frontier = self.method.search.start(self.tree, Random(seed))
-        self.queue: deque[InFlight] = deque()
-        self._unstarted: deque[InFlight] = deque()
-        self._number = 0
         self._interrupted = ""
         self._expanding = 0
-        self._serial = False
-        self._working = 0
-        self.most = max(_LEAST_AT_WORK, 4 * parallel)
+        self.window, self.answering = Window(worker, ledger, parallel), Answering(worker, ledger)
         self.pending: Step | None = None
         self._overfull = False
-        self._answering: asyncio.Task[Outcome] | None = None
         shared = getattr(self.method.search, "shares_tokens", False) and self.budget.tokens is not None
         recorded = recorded or Tape()
         self._shares = Shares(ledger, self._node_cap, recorded.limits) if shared and self._node_cap is not None else None
@@ -76,8 +65,8 @@ class Run:
 
     async def loop(self) -> str:
         """Search until a reason to stop. Never raises but on cancellation; what failed is in `error` and `raised`."""
-        self._reserve()
-        stop, acts = "", self.acts
+        self.answering.reserve(self.warn)
+        stop, acts, window = "", self.acts, self.window
         try:
             while not stop:
                 if self._interrupted or (limit := self.ledger.overtime()):
@@ -90,25 +79,24 @@ class Run:
                     acts.do_due()
                     if acts.paused:
                         continue
-                if not self.queue:
+                if not window.queue:
                     stop = self._ending()
                     break
-                self.start()
-                head = self.queue[0]
+                window.start()
+                head = window.queue[0]
                 if head.task is None:
                     if acts.strays:
                         await acts.settle()
                         continue
-                    self._unstarted.popleft()
-                    self._serial = head.serial = True
-                    head.task = self.spawn(head)
+                    window.start_alone(head)
+                    assert head.task is not None
                 if acts.steering is not None and not await acts.reached(head):
                     continue
                 outcome = await head.task
                 if head.number in self.ledger.barred:  # it was ended in the recorded run, which this one does not follow
-                    self._again(head)
+                    window.again(head)
                     continue
-                self.queue.popleft()
+                window.queue.popleft()
                 stop = self._commit(head, outcome)
             acts.end()
             await acts.settle()
@@ -121,7 +109,7 @@ class Run:
         finally:
             acts.end()
             self.ledger.close()
-            await self._drain(cancel=stop != "solved")
+            await window.drain(acts.strays, cancel=stop != "solved")
         return stop
 
     def interrupt(self, reason: str) -> None:
@@ -129,29 +117,21 @@ class Run:
         if not self._interrupted:
             self._interrupted = reason
             self.ledger.close()
-            for flight in self.queue:
-                if flight.task is not None:
-                    flight.task.cancel()
+            self.window.cancel()
             self.acts.cancel()
-            if self._answering is not None:
-                self._answering.cancel()
+            self.answering.cancel()
 
     @property
     def interrupted(self) -> str:
         """Why the run was ended from outside; empty where it was not."""
         return self._interrupted
 
-    @property
-    def head(self) -> InFlight | None:
-        """The step that is committed next."""
-        return self.queue[0] if self.queue else None
-
     def fill(self) -> None:
         """Ask the search for steps, up to the window."""
         if self.holding:
             return
-        window = self.method.steps_in_flight
-        while len(self.queue) < window:
+        window, size = self.window, self.method.steps_in_flight
+        while len(window.queue) < size:
             step, self.pending = self.pending or self.frontier.ask(), None
             if step is None:
                 break
@@ -197,16 +177,16 @@ class Run:
             limit = None
             if self._shares is not None:
                 lists, places = getattr(self.method.generate, "lists", False), len(self.tree) + self._expanding
-                limit = self._shares.limit((node.label, node.issued), self._number + 1, k, lists, places)
+                limit = self._shares.limit((node.label, node.issued), self.window.number + 1, k, lists, places)
             self._expanding += k
-            self._push(step, k, node, base, limit)
+            self.window.push(step, k, node, base, limit)
             return
         evaluate, nodes = self.method.evaluate, step.nodes
         if evaluate is None:
             self._tell(Done(None, judged=nodes))
         elif not evaluate.joint:
             for single in nodes:
-                self._push(Judge((single,)), 0, single, 0)
+                self.window.push(Judge((single,)), 0, single, 0)
         else:
             if len(nodes) == 1 and nodes[0].parent is not None:
                 if nodes[0].count + nodes[0].unknown:
@@ -214,15 +194,14 @@ class Run:
                     return
                 closed = self.tree.closed
                 nodes = tuple(n for n in nodes[0].parent.children if n.status.kind in (Kind.OPEN, Kind.COMPLETE) and n.birth not in closed)
-            self._push(Judge(nodes), 0, nodes[0], 0)
+            self.window.push(Judge(nodes), 0, nodes[0], 0)
 
     def issue_given(self, step: Expand, generate: Generator, role: str) -> None:
         """Issue a step of one thought that `generate` gives in place of the method's own."""
         node = step.node
         base, node.reserved = node.reserved, node.reserved + 1
         self._expanding += 1
-        self._push(step, 1, node, base)
-        flight = self.queue[-1]
+        flight = self.window.push(step, 1, node, base)
         flight.generate, flight.role = generate, role
         if self.ledger.capped:
             flight.bound = self.worker.bound(step, generate, 1)
@@ -233,17 +212,6 @@ class Run:
         if self._shares is not None:
             self._shares.dropped(flight.number)
 
-    def forget(self, numbers: Set[int]) -> None:
-        """Take steps out of the window."""
-        if numbers:
-            self.queue = deque(flight for flight in self.queue if flight.number not in numbers)
-            self._unstarted = deque(flight for flight in self._unstarted if flight.number not in numbers)
-
-    def _again(self, head: InFlight) -> None:
-        self.ledger.barred.discard(head.number)
-        head.task, head.serial = None, False
-        self._unstarted.appendleft(head)
-
     def enlarge(self, limits: Mapping[str, Any]) -> None:
         """The budget is larger from now on."""
         self.ledger.raised(limits)
@@ -253,38 +221,6 @@ class Run:
         if self._shares is not None and self.budget.tokens is not None and self._node_cap is not None:
             self._shares.raised(self.budget.tokens, self._node_cap)
         self.acts.rearm()
-
-    def _push(self, step: Step, k: int, node: Node, base: int, limit: int | None = None) -> None:
-        self._number += 1
-        bound = self.worker.bound(step, self.method.generate, k, limit) if self.ledger.capped else _NOTHING
-        flight = InFlight(self._number, step, k, node.issued, base, len(self.tree.nodes), bound, limit=limit)
-        self.queue.append(flight)
-        self._unstarted.append(flight)
-        node.issued += 1
-
-    def start(self) -> None:
-        """Start what fits, in issue order and without overtaking; nothing beside a serial step. Also whenever a step finishes."""
-        waiting, ledger = self._unstarted, self.ledger
-        while waiting and self._working < self.most and not self._serial and not ledger.closed and ledger.fits(waiting[0].bound):
-            flight = waiting.popleft()
-            ledger.hold(flight.number, flight.bound)
-            flight.task = self.spawn(flight)
-
-    def spawn(self, flight: InFlight) -> asyncio.Task[Outcome]:
-        """Begin a step."""
-        self._working += 1
-        return asyncio.get_running_loop().create_task(self._work(flight))
-
-    async def _work(self, flight: InFlight) -> Outcome:
-        try:
-            return await self.worker.run(flight)
-        finally:
-            self._working -= 1
-            self.ledger.release(flight.number)
-            if flight.serial:
-                self._serial = False  # the loop starts what comes next, unless this step has come to a limit
-            elif self._unstarted:
-                self.start()
 
     def _commit(self, flight: InFlight, outcome: Outcome) -> str:
         """Enter a step into the tree, tell the search, and say whether the run ends."""
@@ -332,60 +268,16 @@ class Run:
             self.recorder.write(event)
             self.tree.apply(event)
 
-    def _reserve(self) -> None:
-        """Hold the answering call back from the start: the call, and its tokens for the longest state that there can be."""
-        answer = self.method.answer
-        if answer is None:
-            return
-        worst, cap = self.worker.answer_bound(answer), self.budget.tokens
-        if cap is not None and worst.tokens * 2 > cap:
-            self.warn(f"{cap} tokens are too few to hold back the {worst.tokens} that writing the answer could take; it may end without one")
-            worst = Bound(worst.calls)
-        self.ledger.reserve = worst
-
     async def write_answer(self, node: Node) -> Node:
         """Let the model write the answer from `node`, out of the reserve; the node that holds it, or `node` when it could not be written."""
-        answer = self.method.answer
-        assert answer is not None
-        self.ledger.closed, self.ledger.reserve = False, Bound()
-        self._number += 1
-        base, node.reserved = node.reserved, node.reserved + 1
-        if (noted := getattr(answer, "noted", None)) is not None:
-            answer = noted(told(strongest_rejected(self.tree, node), node))
-        flight = InFlight(self._number, Expand(node), 1, node.issued, base, len(self.tree.nodes), Bound(), "answer", answer, serial=True)
-        node.issued += 1
-        task = self._answering = asyncio.get_running_loop().create_task(self.worker.run(flight))
-        try:
-            outcome = await task
-        except BranchwiseError as error:
-            outcome = Outcome(error=str(error))
-        except asyncio.CancelledError:
-            if not self._interrupted:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-                raise
-            outcome = Outcome(partial=self._interrupted)
-        finally:
-            self._answering = None
-            self.ledger.close()
+        self.window.number += 1
+        flight = self.answering.step(self.window.number, node)
+        outcome = await self.answering.write(flight, lambda: self._interrupted)
         self._expanding += 1
         done = self._apply(self._event(flight, outcome), outcome.found)
         if outcome.error:
             self.error = outcome.error
         return done.born[0] if done.born else (done.merged[0][0] if done.merged else node)
-
-    async def _drain(self, cancel: bool) -> None:
-        """Await what is in flight: those replies are taped and charged, not committed."""
-        tasks = [*(flight.task for flight in self.queue if flight.task is not None), *self.acts.strays]
-        if cancel:
-            for task in tasks:
-                task.cancel()
-        if tasks:
-            await asyncio.gather(*tasks, return_exceptions=True)
-        for flight in self.queue:  # a task that was cancelled before it began has released nothing
-            self.ledger.release(flight.number)
-        self.queue.clear()
-        self._unstarted.clear()
 
     def warn(self, text: str) -> None:
         """Tell the user something once."""

@@ -68,7 +68,7 @@ def _prune(acts: Acts, wish: Wish) -> Plan:
         raise UsageError("the problem itself cannot be pruned; stop the run")
     hook, below = _hand(acts), acts.tree.below(node)
     gone = frozenset(one.birth for one in below)
-    flights = [flight for flight in run.queue if _touches(flight.step, gone)]
+    flights = [flight for flight in run.window.queue if _touches(flight.step, gone)]
     marks = [pruned(one, f"pruned {_BECAUSE}") for one in below if one.status.kind is not Kind.DEAD]
 
     def effect() -> None:
@@ -99,7 +99,7 @@ def _add(acts: Acts, wish: Wish) -> Plan:
     if run.full:
         raise UsageError("the node budget is full, or will be by the steps in flight: raise it first")
     hand = _hand(acts)
-    flights = [f for f in run.queue if isinstance(f.step, Expand) and f.step.node is node] if getattr(hand, "single", False) else []
+    flights = [f for f in run.window.queue if isinstance(f.step, Expand) and f.step.node is node] if getattr(hand, "single", False) else []
     step = hand.add(node, _joint(acts))
 
     def effect() -> None:
@@ -131,7 +131,7 @@ def _approve(acts: Acts, wish: Wish) -> Plan:
         raise UsageError("the problem itself is no answer" if node.parent is None else f"this is a dead end: {node.status.reason}")
     if run.problem.answer(node.state) is None and run.method.answer is None:
         raise UsageError("this thought holds no answer yet, and this method writes none")
-    flights = list(run.queue)
+    flights = list(run.window.queue)
 
     def effect() -> None:
         acts.release()
