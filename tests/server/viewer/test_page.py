@@ -327,7 +327,8 @@ def test_the_page_goes_on_after_the_server_was_away(chrome: Browser, tmp_path: P
 
 
 def test_a_server_with_tokens_asks_for_one_and_keeps_it_in_the_tab(chrome: Browser, tmp_path: Path) -> None:
-    small(tmp_path)
+    trace = small(tmp_path)
+    trace.write_text(trace.read_text().replace('"about":{', '"about":{"server":{"key":"me"},', 1))
     token = "a-token-of-some-length"
     with serving(tmp_path, keys=Keys([(token, Account("me"))])) as served:
         page = Watched.open(chrome)
@@ -358,9 +359,10 @@ def test_steering_is_offered_only_where_it_can_be_done(chrome: Browser, here: Si
     page.run("branchwise.app.panes[0].view.select(null)")
     own = page.page.get_by_label("A thought of your own")
     own.fill("ask the neighbours")
-    before = page.run("branchwise.app.panes[0].run.version")
-    run.allow(8)
-    page.wait(f"branchwise.app.panes[0].run.version >= {before} + 3")
+    for _ in range(3):
+        before = page.run("branchwise.app.panes[0].run.version")
+        run.allow(3)
+        page.wait(f"branchwise.app.panes[0].run.version > {before}")
     page.page.wait_for_timeout(300)
     assert own.input_value() == "ask the neighbours", "what somebody is writing is not lost while the tree grows"
     run.allow(1000)
