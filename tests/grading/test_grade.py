@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 from branchwise.bench.grade import Key, Report, grade
 from branchwise.bench.grading.simple import Hands, Numbers
 from branchwise.bench.grading.verdicts import Gold
+from branchwise.bench.keyring import key_of
+from branchwise.tasks import TASKS
 from branchwise.tasks.base import Item
 
 KEY = Key([Item("a", "p"), Item("b", "q"), Item("c", "r")], {"a": Gold("1"), "b": Gold("2"), "c": Gold("see figure")}, "here")
@@ -85,3 +88,10 @@ def test_hands_come_from_the_line() -> None:
     ]
     report = grade(map(json.dumps, lines), Hands(), key)
     assert [row.verdict for row in report.rows] == ["correct", "wrong", "invalid_gold"]
+
+
+def test_our_own_list_is_named_with_a_hash_of_its_items_and_golds() -> None:
+    sources = {name: key_of(TASKS[name], None).source for name in ("gsm8k", "game24", "crosswords", "writing")}
+    for name, source in sources.items():
+        assert re.fullmatch(rf"our own list of {name} \(SHA-256 [0-9a-f]{{16}}\.\.\.\)", source)
+    assert len({source[-21:] for source in sources.values()}) == 4

@@ -99,6 +99,18 @@ def test_a_label_is_read_in_any_dress(name: str, dress: str, upper: bool) -> Non
         ("Score = 10/10", 10),
         ("I'd say 8/10 overall: 3 steps, 2 left", 8),
         ("<think>Score: 2</think>Score: 6", 6),
+        ("Score: 1e1", 10),
+        ("Score: 7e0", 7),
+        ("Score for candidate 2: 7", 7),
+        ("**Score for step 1:** 6", 6),
+        ("Score of option 2: 9/10", 9),
+        ("Rating (candidate 12): 7", 7),
+        ("\\boxed{7}", 7),
+        ("It is sound. $\\boxed{8}$.", 8),
+        ("Score: \\boxed{7}", 7),
+        ("The rating is $\\boxed{7/10}$", 7),
+        ("\\boxed 7", 7),
+        ("Score: 9. The answer is \\boxed{7}", 9),
     ],
 )
 def test_the_stated_score_is_read(text: str, expected: float) -> None:
@@ -125,6 +137,12 @@ def test_the_stated_score_is_read(text: str, expected: float) -> None:
         "I cannot judge",
         "Score: 95 points",
         "Score: 10.5",
+        "Score: 1e2",
+        "Score for candidate 2",
+        "The score of state 2 is unclear",
+        "\\boxed{85}",
+        "It says \\boxed{7} and stops there.",
+        "\\boxed{x = 7}",
     ],
 )
 def test_what_is_out_of_scale_or_unclear_is_no_score(text: str) -> None:
@@ -212,6 +230,12 @@ def test_a_vote_is_in_range_or_none(choice: int, n: int) -> None:
         ("Final answer: TRUE.", True),
         ("", None),
         ("Eyes and noses", None),
+        ("Answer: No, because yes-men", False),
+        ("No, because yes-men agree to all", False),
+        ("Answer: Yes, it is no no-brainer", True),
+        ("Yes—a hamster can.", True),
+        ("Answer: No—it cannot.", False),
+        ("It is a yes-no question", None),
     ],
 )
 def test_yes_and_no_are_whole_words_and_the_final_statement_wins(text: str, expected: bool | None) -> None:

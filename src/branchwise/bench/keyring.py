@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from branchwise.bench.crosswords import own_solutions, published_solutions
@@ -14,7 +17,7 @@ from branchwise.bench.grading.verdicts import Checker, Gold
 from branchwise.data.sets import DATASETS, data_file
 from branchwise.errors import UsageError
 from branchwise.model.weights import sha256
-from branchwise.tasks.base import Task
+from branchwise.tasks.base import Item, Task
 from branchwise.tasks.crosswords.grid import show
 
 __all__ = ["GRADED", "JUDGED", "checker_of", "key_of"]
@@ -44,20 +47,24 @@ def key_of(task: Task, data: Path | None) -> Key:
     if task.name == "game24":
         golds = {item.id: Gold(item.input) for item in items}
         golds |= {item.input: Gold(item.input) for item in items}
-        return Key(items, golds, _source(task, data), ("gold", "hand", "input", "prompt", "puzzle"))
+        return Key(items, golds, _source(task, data, items, golds), ("gold", "hand", "input", "prompt", "puzzle"))
     if task.name == "writing":
-        return Key(items, {item.id: Gold(item.input) for item in items}, _source(task, data), ("gold", "input", "prompt"), inputs=True)
+        golds = {item.id: Gold(item.input) for item in items}
+        return Key(items, golds, _source(task, data, items, golds), ("gold", "input", "prompt"), inputs=True)
     if task.name == "crosswords":
         solutions = own_solutions() if data is None else published_solutions(data_file(task.name, data))
-        return Key(items, {name: Gold(" ".join(show(grid).split("\n"))) for name, grid in solutions.items()}, _source(task, data))
+        golds = {name: Gold(" ".join(show(grid).split("\n"))) for name, grid in solutions.items()}
+        return Key(items, golds, _source(task, data, items, golds))
     golds = own_golds(task.name) if data is None else published_golds(task.name, data_file(task.name, data))
-    return Key(items, golds, _source(task, data))
+    return Key(items, golds, _source(task, data, items, golds))
 
 
-def _source(task: Task, data: Path | None) -> str:
-    """Where items and golds are from, with the SHA-256 of a file: numbers of different versions of a set cannot be compared."""
+def _source(task: Task, data: Path | None, items: Sequence[Item], golds: Mapping[str, Gold]) -> str:
+    """Where items and golds are from, with the SHA-256 of the file, or of our own items and golds: numbers of different versions of a set
+    cannot be compared."""
     if data is None:
-        return f"our own list of {task.name}"
+        told = [[item.id, item.input] for item in items], [[name, gold.text] for name, gold in golds.items()]
+        return f"our own list of {task.name} (SHA-256 {hashlib.sha256(json.dumps(told).encode()).hexdigest()[:16]}...)"
     path = data_file(task.name, data)
     try:
         digest = sha256(path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import deque
 from dataclasses import dataclass
 
 from branchwise.errors import UsageError
@@ -36,15 +37,18 @@ class Scale:
 
 _OF = r"(?:\s*/\s*|\s+out\s+of\s+|\s+of\s+)"
 _AMOUNT = (
-    rf"(?P<a>-?\d{{1,9}}(?:[.,]\d{{1,12}})?)(?:{_OF}(?P<b>\d{{1,9}})(?!\d)|\s?(?P<percent>%))?"
-    r"(?![\d%])(?![.,]\d)(?!\s?(?:-|to\b|or\b)\s?\d)"
+    rf"(?P<a>-?\d{{1,9}}(?:[.,]\d{{1,12}})?(?:e[+-]?\d{{1,2}}(?!\w))?)(?:{_OF}(?P<b>\d{{1,9}})(?!\d)|\s?(?P<percent>%))?"
+    r"(?![\d%])(?![.,]\d)(?!e[+-]?\d)(?!\s?(?:-|to\b|or\b)\s?\d)"
 )
 _FILL = r"(?:[\s:=\"'(\[|]|\b(?:is|of|a|an|this|that|it|as|at|would|be|with|state|answer|here|about|around|just)\b|->|→)"
+_THING = r"(?:candidate|state|option|step|choice|thought|answer|node|plan|proposal|passage|number|no\.)"
+_OF_WHICH = rf"(?:(?:\s+(?:for|of)\s+|\s*\(\s*)(?:the\s+|this\s+)?{_THING}\s*\#?\d{{1,4}}\b\)?)?+"
+_BOX = re.compile(r"\\(?:boxed|fbox)\s*(?:\{([^{}]{0,40})\}|(?=\d))")
 _STRONG = re.compile(
     rf"(?<![a-z])(?:(?P<other>max(?:imum)?|min(?:imum)?|highest|lowest|best|perfect|full|possible|passing)\s+)?"
-    rf"(?:score|rating|grade|(?<!\w\s)overall|점수|评分|分数|得分)(?:는|은|是|为)?{_FILL}{{1,12}}?{_AMOUNT}"
+    rf"(?:score|rating|grade|(?<!\w\s)overall|점수|评分|分数|得分)(?:는|은|是|为)?{_OF_WHICH}{_FILL}{{1,12}}?{_AMOUNT}"
 )
-_WEAK = re.compile(rf"\b(?:rated?|scored?|graded?|give|gave|assign(?:ed)?|deserves|value|evaluation|mark|reward){_FILL}{{1,12}}?{_AMOUNT}")
+_WEAK = re.compile(rf"\b(?:rated?|scored?|graded?|give|gave|assign(?:ed)?|deserves|value|evaluation|mark|reward){_OF_WHICH}{_FILL}{{1,12}}?{_AMOUNT}")
 _SHARE = re.compile(rf"(?<![\d./*+=-])(?<![/*+=-]\s){_AMOUNT}")
 _WHOLE = re.compile(rf"[\s\"'(\[]*{_AMOUNT}[\s\"')\].!]*(?:points?)?[\s.!]*")
 
@@ -67,13 +71,21 @@ def _value(match: re.Match[str], scale: Scale, whole: bool = False) -> float | N
     return a if a in scale else None
 
 
+def _boxed(content: str) -> re.Match[str] | None:
+    """The amount in the box that a reply ends with."""
+    last = deque(_BOX.finditer(content), maxlen=1)
+    return _WHOLE.fullmatch(_BOX.sub(r"\1", content[last[0].start() :]).rstrip(" $.\\)]")) if last else None
+
+
 def score(text: str, scale: Scale) -> float | None:
     """The score that a reply states, on `scale`; `None` where it states none, several, or one out of scale.
 
-    In this order: the last labelled score ("Score: 7", "I rate this 9"), `a/b` or `a out of b` with b the top of the scale, a reply that is
-    only a number. Where b is another top it states the scale of its own, and a/b is turned to ours. A lone number in prose is not a score.
+    In this order: the last labelled score ("Score: 7", "Score for candidate 2: 7", "I rate this 9"), a reply that is only a number, `a/b` or
+    `a out of b` with b the top of the scale, a box at the end. Where b is another top it states the scale of its own, and a/b is turned to
+    ours. A lone number in prose is not a score.
     """
-    folded = _ranges(scale).sub(" ", fold(text).casefold())
+    content = fold(text).casefold()
+    folded = _ranges(scale).sub(" ", _BOX.sub(r" \1", content))
     for pattern in (_STRONG, _WEAK):
         labelled = [match for match in pattern.finditer(folded) if not match.groupdict().get("other")]
         if labelled:
@@ -82,4 +94,6 @@ def score(text: str, scale: Scale) -> float | None:
         return _value(only, scale, whole=True)
     shares = [match for match in _SHARE.finditer(folded) if match["b"] and float(match["b"]) == scale.high]
     values = {_value(match, scale) for match in shares}
+    if not values and (boxed := _boxed(content)) is not None:
+        return _value(boxed, scale, whole=True)
     return values.pop() if len(values) == 1 else None

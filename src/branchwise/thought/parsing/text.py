@@ -16,7 +16,7 @@ _SENTENCE = re.compile(r"(?<=[.!?…])\s+|(?<=[。！？])|\n+")
 _LONGEST = 100_000
 """A verdict stands at the end of a reply; no more than this many characters before the end are read for it."""
 _BLANKS = re.compile(r"\s{2,}|[^\S\n ]")
-_FOLDED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "−": "-", "–": "-", "—": "-", "*": None, "`": None, "\r": "\n"})
+_FOLDED = str.maketrans({"’": "'", "‘": "'", "“": '"', "”": '"', "−": "-", "–": "-", "—": " - ", "*": None, "`": None, "\r": "\n"})
 
 
 def strip_reasoning(text: str) -> str:

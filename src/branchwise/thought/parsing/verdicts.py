@@ -37,7 +37,7 @@ _IS_BEST = re.compile(
 _LEADING = re.compile(r"[#(\[{\"']*(\d{1,9})[)\]}\"']*\s*(?:[,;]|(?:because|since|as|is|has|looks|seems)\b)")
 _CHOICE = re.compile(rf"\b{_NAMED}\s*#?(\d{{1,9}})(?!\d)")
 _ALSO = re.compile(r"\s*(?:and|or|/|&)\s*(?:(?:choice|option)\s*)?\d")
-_YES_NO = re.compile(r"\b(?:(yes|true|yeah|yep)|(false|nope|no(?=\s*(?:[.,;:!?)\"']|$|-\s))))\b")
+_YES_NO = re.compile(r"(?<![\w-])(?:(yes|true|yeah|yep)(?!-\w)|(false(?!-\w)|nope|no(?=\s*(?:[.,;:!?)\"']|$|-\s))))\b")
 _UNSURE = re.compile(r"\b(?:un(?:clear|known|certain)|not (?:clear|known|certain|sure)|cannot|can't|(?:don't|do not) know|maybe|depends)\b")
 _CJK_YES_NO = dict.fromkeys(("是", "对", "是的", "네", "예"), True) | dict.fromkeys(("否", "不", "不是", "아니요", "아니오"), False)
 
