@@ -42,7 +42,7 @@ def test_a_question_is_answered_with_directions_steps_scores_and_what_was_pruned
         "Confidence: 0.80",
         "1. Cache them, because reads dominate   value 0.8",
         "maybe do nothing  [pruned: value 0.2 is below 0.3]",
-        "That is impossible  [dead: it says 'impossible']",
+        "That is impossible  [dead end: it says 'impossible']",
         "Strongest branch that was not taken: maybe do nothing",
         "not known: no program can tell",
     ):
