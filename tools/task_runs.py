@@ -213,7 +213,7 @@ def line(task: str, path: Path, told: Told) -> str:
 
 def generated(out: Path) -> str:
     """Table and commands of what is in the folder."""
-    done = [task for task in RUNS if (out / f"{task}.jsonl").exists() and rows_of(out / f"{task}.jsonl")]
+    done = [task for task in RUNS if (out / f"{task}.seconds").exists() and rows_of(out / f"{task}.jsonl")]  # seconds: when it has ended
     heads = (
         "task", "method", "items", "run", "chosen answers", "ended", "calls", "prompt tokens", "reply tokens", "cut at the limit",
         "thoughts read", "judgements read", "replies read", "seconds",
