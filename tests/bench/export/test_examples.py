@@ -96,6 +96,13 @@ def test_steps_are_labelled_up_to_the_first_bad_one() -> None:
 QUESTION = "Ana has 3 boxes of 12 eggs and breaks 5. How many eggs are left?"
 
 
+@pytest.mark.parametrize("status", ["complete", "dead"])
+def test_a_whole_reply_without_a_right_answer_is_no_good_step(status: str) -> None:
+    run = game24(tree((0, [("I add them all: 4 + 9 + 10 + 13 = 36.", None, status)])))
+    assert Judge(run).good(run.traced.tree.nodes[1]) is False
+    assert [row["labels"] for row in prm(run, 16)] == [[False]]
+
+
 def planned(key: str) -> Run:
     """A strategy with a right and a wrong answer, one with a wrong answer only, and one that nobody followed."""
     found = tree(

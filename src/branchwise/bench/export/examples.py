@@ -56,11 +56,11 @@ class Judge:
         """Whether a right answer can be reached from it; `None` where that is not known."""
         if self._right[node.birth]:
             return True
+        right, whole = self._below[node.birth]
+        if node.status.kind is Kind.DEAD or node.status.kind in _WHOLE:  # a wrong whole answer is only as good as what it was rewritten to
+            return right
         if self._foresees:
             return self._truth.hopeful(self._run.traced.prompt, node.state)
-        if node.status.kind is Kind.DEAD:
-            return False
-        right, whole = self._below[node.birth]
         return right if right or whole else None
 
 
