@@ -3,8 +3,9 @@
     python benchmarks/local.py [--quick] [--json] [--model local:smollm2-135m] [--widths 1,8,16,64] [--engines llama,openvino]
 
 `propose` is a prompt of some 400 shared tokens with replies of 60; `value` the same with replies of 10. Cold is the first round, in which
-the shared beginning is computed; warm is the next. Replies are cut at these lengths, so that rounds are alike. `--quick` measures
-propose at 16 only, which takes longest. Each row is printed as it is measured; nothing else should run on the machine.
+the shared beginning is computed; warm is the next. Each pair of rounds has a beginning of its own. llama.cpp is loaded anew for each width,
+with as many slots; OpenVINO once, since it is the same at any width up to 64. Replies are cut at these lengths, so that rounds are alike.
+`--quick` measures propose at 16 only, which takes longest. Each row is printed as it is measured; nothing else should run on the machine.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 from branchwise.model.base import LanguageModel, Message, Request
@@ -34,7 +35,7 @@ async def one_round(model: LanguageModel, shape: str, width: int, salt: int) -> 
     shared, length = SHAPES[shape]
     requests = [
         Request(
-            (Message("user", f"{shared}Input: {salt + i} {i + 2} 6 7\nTell a long story of it."),), max_tokens=length, seeds=(salt + i,)
+            (Message("user", f"Set {width}. {shared}Input: {salt + i} {i + 2} 6 7\nTell a long story of it."),), max_tokens=length, seeds=(salt + i,)
         )
         for i in range(width)
     ]
@@ -47,23 +48,37 @@ async def one_round(model: LanguageModel, shape: str, width: int, salt: int) -> 
     return {"seconds": round(seconds, 2), "tokens_per_second": round(tokens / seconds, 1), "cached": round(cached / max(1, prompt), 3)}
 
 
-def cases(engines: list[str], widths: list[int], quick: bool) -> Iterator[tuple[str, int, str]]:
-    """(engine, width, shape) of each measurement."""
+def cases(engines: list[str], widths: list[int], quick: bool) -> Iterator[tuple[str, int, list[tuple[int, str]]]]:
+    """(engine, slots, [(width, shape)]): what is measured in one loading of an engine."""
     for engine in engines:
-        for width in widths:
-            for shape in SHAPES:
-                if not (quick and shape == "propose" and width != 16):
-                    yield engine, width, shape
+        pairs = [(width, shape) for width in widths for shape in SHAPES if not (quick and shape == "propose" and width != 16)]
+        if engine == "openvino":
+            yield engine, max(widths), pairs
+        else:
+            yield from ((engine, width, [pair for pair in pairs if pair[0] == width]) for width in widths)
 
 
-async def measure(spec: str, engine: str, width: int, shape: str) -> list[dict[str, Any]]:
-    """A cold and a warm row, in a new engine, so that cold is cold."""
-    settings = LocalSettings(slots=width, context=1024)
+async def measure(spec: str, engine: str, slots: int, pairs: list[tuple[int, str]]) -> AsyncIterator[dict[str, Any]]:
+    """A cold and a warm row for each width and shape."""
+    settings = LocalSettings(slots=slots, context=1024)
     joint = "&" if "?" in spec else "?"
     start = time.perf_counter()
     async with open_model(f"{spec}{joint}engine={engine}", settings=settings) as model:
-        what = {"engine": engine, "width": width, "shape": shape, "load": round(time.perf_counter() - start, 1)}
-        return [what | {"round": name} | await one_round(model, shape, width, salt) for name, salt in (("cold", 0), ("warm", 1000))]
+        load = round(time.perf_counter() - start, 1)
+        for width, shape in pairs:
+            what = {"engine": engine, "width": width, "shape": shape, "load": load}
+            for name, salt in (("cold", 0), ("warm", 1000)):
+                yield what | {"round": name} | await one_round(model, shape, width, salt)
+
+
+async def run(options: argparse.Namespace) -> list[dict[str, Any]]:
+    """Every row, told as it comes."""
+    rows: list[dict[str, Any]] = []
+    for case in cases(options.engines.split(","), [int(w) for w in options.widths.split(",")], options.quick):
+        async for row in measure(options.model, *case):
+            rows.append(row)
+            print("  ".join(f"{k} {v}" for k, v in row.items()), file=sys.stderr if options.json else sys.stdout, flush=True)
+    return rows
 
 
 def main() -> None:
@@ -74,11 +89,7 @@ def main() -> None:
     parser.add_argument("--widths", default=",".join(map(str, WIDTHS)))
     parser.add_argument("--engines", default="llama,openvino" if installed() else "llama")
     options = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    for case in cases(options.engines.split(","), [int(w) for w in options.widths.split(",")], options.quick):
-        for row in asyncio.run(measure(options.model, *case)):
-            rows.append(row)
-            print("  ".join(f"{k} {v}" for k, v in row.items()), file=sys.stderr if options.json else sys.stdout, flush=True)
+    rows = asyncio.run(run(options))
     if options.json:
         print(json.dumps({"model": options.model, "cores": os.cpu_count(), "machine": platform.machine(), "rows": rows}))
 

@@ -203,6 +203,18 @@ def short_body(call: Call) -> Answer:
 
 
 @quirk
+def reset(call: Call) -> Answer:
+    """The connection is reset in the middle of the body."""
+    return Answer(body=completion(call.body), cut=40, reset=True)
+
+
+@quirk
+def stalled(call: Call) -> Answer:
+    """Half of the body, and then silence for as many seconds as the argument says (60 by default)."""
+    return Answer(body=completion(call.body), cut=40, silence=float(call.argument or 60))
+
+
+@quirk
 def stream_cut(call: Call) -> Answer:
     """The stream ends without a finish reason and without [DONE]."""
     return Answer(body=sse([chunk("half of a "), chunk("thought")], done=False))

@@ -12,6 +12,8 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
+import socket
+import struct
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -37,12 +39,17 @@ class Call:
 
 @dataclass
 class Answer:
-    """What is sent back. `cut` closes the connection after that many bytes of the body; `delay` is seconds before it."""
+    """What is sent back. `cut` closes the connection after that many bytes of the body, `reset` rudely, and `silence` is seconds before that.
+
+    `delay` is seconds before the answer.
+    """
 
     status: int = 200
     body: Any = None
     headers: dict[str, str] = field(default_factory=dict)
     cut: int | None = None
+    reset: bool = False
+    silence: float = 0.0
     delay: float = 0.0
 
 
@@ -170,6 +177,11 @@ class FaultServer:
         head = f"HTTP/1.1 {answer.status} X\r\n" + "".join(f"{k}: {v}\r\n" for k, v in headers.items()) + "\r\n"
         writer.write(head.encode("latin-1") + data[: answer.cut])
         await writer.drain()
+        if answer.cut is not None and (answer.silence or answer.reset):  # a reset that came at once would overtake the data
+            await asyncio.sleep(answer.silence or 0.05)
+        if answer.reset:
+            writer.get_extra_info("socket").setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            writer.transport.abort()
         return answer.cut is None
 
     def _answer(self, method: str, path: str, headers: dict[str, str], data: bytes) -> Answer:

@@ -99,8 +99,8 @@ def test_which_evaluators_read_them() -> None:
 
 
 @pytest.mark.parametrize(("evaluate", "wanted"), [("likelihood", True), ("value", False)])
-@pytest.mark.parametrize("many", [False, True])
-def test_the_command_line_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, evaluate: str, wanted: bool, many: bool) -> None:
+@pytest.mark.parametrize("command", ["solve", "solve many", "bench", "serve"])
+def test_the_command_line_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, evaluate: str, wanted: bool, command: str) -> None:
     seen: list[LocalSettings] = []
 
     def open_it(spec: object, *, settings: LocalSettings, **_: object) -> None:
@@ -109,10 +109,19 @@ def test_the_command_line_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
     monkeypatch.setattr("branchwise.cli.opening.open_model", open_it)
     monkeypatch.chdir(tmp_path)
-    given = ["--items", "1:2", "--out", "rows.jsonl"] if many else ["4 9 10 13"]
+    (tmp_path / "own.yaml").write_text(f"name: own\nprompt: \"{{{{input}}}}\"\nevaluate: {{use: {evaluate}}}\n")
     flags = ["--task", "game24", "--evaluate", evaluate, "--model", "local", "--trace", "none", "--parallel", "16"]
+    given = {
+        "solve": ["solve", "4 9 10 13", *flags],
+        "solve many": ["solve", "--items", "1:2", "--out", "rows.jsonl", *flags],
+        "bench": [
+            "bench", "run", "--tasks", "game24", "--methods", f"io,tot_bfs?evaluate={evaluate}", "--models", "local", "--items", "1:2",
+            "--out", "b", "--parallel", "16",
+        ],
+        "serve": ["serve", "--port", "0", "--model", "local", "--task", "own.yaml"],
+    }[command]  # fmt: skip
     with pytest.raises(SystemExit):
-        cli.main(["solve", *given, *flags])
+        cli.main(given)
     assert [settings.alternatives for settings in seen] == [wanted]
 
 

@@ -17,6 +17,8 @@ from branchwise.errors import UsageError
 from branchwise.model.base import LanguageModel
 from branchwise.model.prices import Prices
 from branchwise.model.registry import parse_spec, price_of
+from branchwise.tasks import task as find_task
+from branchwise.thought.likelihood import reads_alternatives
 
 __all__ = ["check_models", "opener", "pricer", "server_names"]
 def check_models(spec: Spec) -> None:
@@ -59,8 +61,11 @@ def opener(
 ) -> Callable[[Route], AbstractAsyncContextManager[LanguageModel]]:  # fmt: skip
     """What `run_here` opens routes with."""
     contestants = {model.label: model for model in spec.models}
+    alternatives = any(
+        reads_alternatives(entry.make(find_task(task)).evaluate) for task, entries in spec.methods.items() for entry in entries
+    )
 
     def open_one(server: str) -> AbstractAsyncContextManager[LanguageModel]:
-        return opened(server, parallel=parallel, key_file=key_file, say=say, bar=bar)
+        return opened(server, parallel=parallel, key_file=key_file, say=say, bar=bar, alternatives=alternatives)
 
     return lambda route: route_opened(route, contestants, open_one, till, price(route), on_empty, parallel=parallel)

@@ -13,7 +13,7 @@ from typing import Any
 from branchwise.errors import ContextOverflow, ModelError, PermanentError, RateLimited, TransientError
 from branchwise.model.secrets import mask
 
-__all__ = ["body_status", "bytes_before_cut", "model_error", "retry_after", "status_error", "transport_errors"]
+__all__ = ["body_status", "bytes_before_cut", "model_error", "perhaps_paid", "retry_after", "status_error", "transport_errors"]
 
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum (?:context|model|sequence) length|context (?:length|window|size)"
@@ -77,6 +77,15 @@ def _connection(cause: BaseException, secrets: tuple[str, ...]) -> str:
     if kind in ("DecodingError", "JSONDecodeError"):
         return f"the reply cannot be read ({what})"
     return f"{NO_CONNECTION} ({what}); is the server running at this address?"
+
+
+def perhaps_paid(error: BaseException, begun: bool) -> bool:
+    """Whether the server may have worked on a request that failed in transit: its reply had `begun`, or it took the request and fell silent."""
+    import openai
+
+    if not isinstance(error, (openai.APIConnectionError, *transport_errors())):
+        return False
+    return begun or type(error.__cause__ or error).__name__ == "ReadTimeout"
 
 
 def bytes_before_cut(error: BaseException) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
@@ -11,10 +12,10 @@ import openai
 import orjson
 
 from branchwise.budget import Usage
-from branchwise.errors import ContextOverflow, ModelError, PermanentError, TransientError, Unsupported, UsageError
+from branchwise.errors import ContextOverflow, ModelError, PermanentError, Unsupported, UsageError
 from branchwise.model.abilities import Abilities
 from branchwise.model.base import Outcome, Reply, Request
-from branchwise.model.faults import bytes_before_cut, model_error
+from branchwise.model.faults import bytes_before_cut, model_error, perhaps_paid
 from branchwise.model.parts import caught, joined, part
 from branchwise.model.replies import cut, estimate, read_reply
 from branchwise.model.secrets import OPENAI_URL, Secret, split_userinfo
@@ -23,6 +24,8 @@ from branchwise.model.structure import add_structure, checked
 
 __all__ = ["OpenAIChat"]
 
+_RECEIVED: ContextVar[Received | None] = ContextVar("received", default=None)
+"""Of the request that this task sends: the HTTP library tells it when the reply begins."""
 MOST_SHAPES = 12
 """How many times one request may be refused and shaped anew: once for each thing that can be refused."""
 
@@ -182,7 +185,8 @@ class OpenAIChat:
         return Unsupported(f"{self._name} gives no log-probabilities; choose a method without them, or another model")
 
     async def _send(self, body: dict[str, Any], received: Received) -> Any:
-        """One HTTP request; the reply's JSON. What comes of a stream is noted in `received` as it comes."""
+        """One HTTP request; the reply's JSON. What comes of it is noted in `received` as it comes."""
+        _RECEIVED.set(received)
         if not self._stream:  # the typed method checks each field of the body again, which takes a sixth of a call's time
             fields = {k: v for k, v in body.items() if k not in ("extra_headers", "extra_body")} | body.get("extra_body", {})
             content = await self._client.post("/chat/completions", cast_to=bytes, body=fields, options={"headers": body["extra_headers"]})
@@ -190,7 +194,6 @@ class OpenAIChat:
         chat = self._client.chat.completions
         streaming = chat.with_streaming_response.create(**body, stream=True, stream_options={"include_usage": True})
         async with streaming as response:
-            received.begun = True
             return await collect(response.iter_lines(), self._name, received)
 
     def _body(self, request: Request, extra: dict[str, Any] | None) -> dict[str, Any]:
@@ -221,13 +224,12 @@ class _TooMany(Exception):
 
 
 def _charged(known: BaseException, error: Exception, request: Request, received: Received) -> BaseException:
-    """`known` with an estimate of what the reply cost that had begun and was cut, where the server did not say: a quarter of the bytes of the
-    prompt and of what came. An error that comes in place of the text costs nothing."""
-    size = bytes_before_cut(error)
-    cut_off = size is not None or (received.begun and isinstance(known, TransientError) and "incomplete" in str(known))
+    """`known` with an estimate of what a reply cost that was cut or did not come in time, where the server did not say: a quarter of the
+    bytes of the prompt and of what came. An error that comes in place of the text costs nothing."""
+    cut_off = perhaps_paid(error, received.begun) or (received.begun and "incomplete" in str(known))
     if isinstance(known, ModelError) and known.spent == (0, 0) and (cut_off or received.pieces):
         prompt = estimate("".join(message.content for message in request.messages))
-        completion = estimate(received.text) if received.pieces else (size or 0) // 4
+        completion = estimate(received.text) if received.pieces else (bytes_before_cut(error) or 0) // 4
         known.spent, known.estimated = (prompt, min(completion, request.max_tokens * request.n)), True
     return known
 
@@ -255,7 +257,7 @@ def _one_of_equals(reply: Reply, request: Request, able: Abilities) -> Reply:
 def _client(url: str, key: Secret | None, user: tuple[str, str] | None, timeout: float) -> openai.AsyncOpenAI:
     """The official client: no retries, no redirects, nothing taken from the environment for a loopback address."""
     loopback = (urlsplit(url).hostname or "") in ("127.0.0.1", "::1", "localhost")
-    options: dict[str, Any] = {"follow_redirects": False, "trust_env": not loopback}
+    options: dict[str, Any] = {"follow_redirects": False, "trust_env": not loopback, "event_hooks": {"response": [_begins]}}
     http = openai.DefaultAsyncHttpxClient(**options)
     return openai.AsyncOpenAI(
         api_key=key.reveal() if key else "none",
@@ -267,6 +269,13 @@ def _client(url: str, key: Secret | None, user: tuple[str, str] | None, timeout:
         http_client=http,
         default_headers={"Authorization": _basic(user)} if user and not key else {},
     )
+
+
+async def _begins(response: Any) -> None:
+    """The head of a reply is here, and its body follows."""
+    received = _RECEIVED.get()
+    if received is not None and response.is_success:
+        received.begun = True
 
 
 def _basic(user: tuple[str, str]) -> str:

@@ -20,6 +20,9 @@ class Routed:
         for role in roles:
             if role not in ROLES:
                 raise UsageError(f"unknown role {role!r}{nearest(role, ROLES)}")
+        for part in (model, *roles.values()) if roles else ():
+            if getattr(part, "recorded", False):
+                raise UsageError(f"{part.name} is a recorded run, which answers in every role: give it alone, without other models by role")
         self._model, self._roles = model, dict(roles)
 
     @property

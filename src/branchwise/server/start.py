@@ -16,6 +16,7 @@ from pathlib import Path
 import uvicorn
 
 from branchwise.cli.opening import opened
+from branchwise.cli.settings import merge
 from branchwise.cli.signals import interruptible
 from branchwise.errors import UsageError
 from branchwise.model.layers.limited import Limited
@@ -24,6 +25,7 @@ from branchwise.server.config import Config
 from branchwise.server.keys import Keys
 from branchwise.server.runs import Runs
 from branchwise.server.search import LOG, Service, Upstream
+from branchwise.thought.likelihood import reads_alternatives
 
 __all__ = ["Start", "bound", "running", "serve"]
 
@@ -80,11 +82,17 @@ async def running(start: Start) -> AsyncIterator[Service]:
         models = {}
         for spec in dict.fromkeys((*start.models.values(), *config.role_models.values())):
             key = start.key_file if spec == next(iter(start.models.values())) else None
-            opening = opened(spec, parallel=config.parallel, key_file=key, say=start.say)
+            opening = opened(spec, parallel=config.parallel, key_file=key, say=start.say, alternatives=_read_alternatives(config))
             models[spec] = Limited(await stack.enter_async_context(opening), config.parallel)
         upstreams = {name: Upstream(spec, models[spec]) for name, spec in start.models.items()}
         roles = {role: models[spec] for role, spec in config.role_models.items()}
         yield Service(config, upstreams, Runs(start.folder), start.keys, roles, start.prices)
+
+
+def _read_alternatives(config: Config) -> bool:
+    """Whether the usual method of a task that is served reads log-probabilities of tokens not chosen."""
+    usual = (merge({"task": config.files.get(name, name)}).make_method() for name in config.tasks)
+    return config.flags.get("evaluate") == "likelihood" or any(reads_alternatives(method.evaluate) for method in usual)
 
 
 @contextmanager
