@@ -11,7 +11,7 @@ from branchwise.errors import PromptError, TraceError, UsageError
 from branchwise.rows import Rows
 from branchwise.tasks.yaml_file import read_yaml
 from branchwise.thought.prompts import load_folder
-from branchwise.trace import Birth, Expanded, Recorder, Started
+from branchwise.trace import Birth, Expanded, Recorder, Started, Steered, read_trace
 
 
 @pytest.mark.parametrize("text", ["my only copy", "a,b\n1,2\nlast line", '{"mine": 1}', '{"id": 1}\ncut', "{"])
@@ -55,6 +55,27 @@ def test_events_that_do_not_fit_are_a_trace_error(tmp_path: Path, event: Expande
     recorder.close()
     with pytest.raises(TraceError, match="do not fit together"):
         Record.read(tmp_path / "run.jsonl")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"act": 7}, {"after": "1"}, {"after": None}, {"after": True}, {"node": "2"}, {"text": ["x"]}, {"label": 1}, {"by": {}},
+        {"budget": [1]}, {"budget": {"calls": "many"}}, {"budget": {"calls": None}}, {"dropped": [1, "2"]}, {"dropped": 5},
+    ],
+)  # fmt: skip
+def test_an_act_of_odd_types_is_no_line_of_a_trace(tmp_path: Path, fields: dict[str, object]) -> None:
+    """It would be done again where the trace is replayed."""
+    act = {"act": "prune", "after": 1, "node": 2, "label": "0", "text": "t", "budget": {}, "dropped": [3], "by": "me"}
+    recorder = Recorder(tmp_path / "run.jsonl")
+    recorder.write(Started({}, {}))
+    recorder.write(Steered(**act))  # type: ignore[arg-type]
+    recorder.write(Steered(**{**act, **fields}))  # type: ignore[arg-type]
+    recorder.close()
+    events = read_trace(tmp_path / "run.jsonl")
+    assert [type(next(events)) for _ in range(2)] == [Started, Steered]
+    with pytest.raises(TraceError, match="line 3: not a line of a Branchwise trace"):
+        next(events)
 
 
 def test_aliases_do_not_multiply(tmp_path: Path) -> None:

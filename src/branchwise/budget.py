@@ -92,6 +92,8 @@ class Price:
     def cost(self, prompt: int, completion: int, cached: int = 0) -> int:
         """Millionths of a dollar, rounded up; whole numbers throughout, so that 50 tokens at 0.14 are 7 and not 8."""
         discount = self.prompt if self.cached_prompt is None else self.cached_prompt
+        if not (self.prompt or self.completion or discount):
+            return 0
         total = (prompt - cached) * _nano(self.prompt) + cached * _nano(discount) + completion * _nano(self.completion)
         return -(-total // _NANO)
 

@@ -130,9 +130,22 @@ def _decode(data: dict[str, Any]) -> Event:
         data["dropped"] = [(text, reason) for text, reason in data["dropped"]]
     elif kind == "marked":
         data["marks"] = [Mark(**mark) for mark in data["marks"]]
+    elif kind == "steered":
+        _check_act(data)
     if kind in ("expanded", "judged"):
         data["judgements"] = [Judgement(**judgement) for judgement in data["judgements"]]
     return _KINDS[kind](**data)
+
+
+def _check_act(data: dict[str, Any]) -> None:
+    """An act is done again when the trace is replayed, so that its fields must be what they say. Raises `TypeError`."""
+    numbers = (data["after"], *(() if data.get("node") is None else (data["node"],)), *data.get("dropped", ()))
+    texts = (data["act"], data.get("label", ""), data.get("text", ""), data.get("by", ""))
+    limits = data.get("budget", {})
+    if not all(type(number) is int for number in numbers) or not all(type(text) is str for text in texts):
+        raise TypeError("an act has numbers and texts")
+    if not isinstance(limits, dict) or not all(type(limit) in (int, float) for limit in limits.values()):
+        raise TypeError("an act raises limits, which are numbers")
 
 
 def decode(line: bytes) -> Event:

@@ -28,7 +28,10 @@ def quality(node: Node) -> float:
 
 
 class SelfRefineFrontier:
-    """Q', visits and the best child's Q' by birth; a heap of candidates by UCT with stale entries left in it."""
+    """Q', visits and the best child's Q' by birth; a heap of candidates by UCT with stale entries left in it.
+
+    The roots are not in the heap: the total of visits is their N(father), so that their UCT changes with every rollout.
+    """
 
     def __init__(self, search: SelfRefineSearch, tree: Tree, rng: Chance) -> None:
         self._search, self._tree, self._rng = search, tree, rng
@@ -78,15 +81,19 @@ class SelfRefineFrontier:
         self._steps.extend((Judge((node,)), Expand(node, k=1, judge=True)))
 
     def _choose(self) -> Node | None:
+        """The candidate of the highest UCT, the oldest of equals."""
         if self._search.choice == "importance":
             return self._draw()
-        while self._heap:
-            uct, birth = self._heap[0]
-            node = self._tree.nodes[birth]
-            if -uct == self._current(node) and self._is_candidate(node):
-                return node
-            heapq.heappop(self._heap)
-        return None
+        nodes, heap = self._tree.nodes, self._heap
+        known = [root for root in self._tree.root.children if root.birth < len(self._uct) and self._is_candidate(root)]
+        roots = ((-self._current(root), root.birth) for root in known)
+        first = min(roots, default=None)
+        while heap and (first is None or heap[0] < first):
+            uct, birth = heap[0]
+            if -uct == self._uct[birth] and self._is_candidate(nodes[birth]):
+                return nodes[birth]
+            heapq.heappop(heap)
+        return None if first is None else nodes[first[1]]
 
     def _draw(self) -> Node | None:
         nodes = [node for node in self._tree if node.birth < len(self._uct) and self._is_candidate(node)]
@@ -120,13 +127,14 @@ class SelfRefineFrontier:
         return self._value[node.birth] + search.exploration * sqrt((log(father) + 1) / (self._visits[node.birth] + search.epsilon))
 
     def _refresh(self, node: Node) -> None:
-        """Enter the node's present UCT into the heap."""
-        father = self._total if node.depth == 1 else self._visits[node.parent.birth] if node.parent else 1
-        self._uct[node.birth] = self._score(node, max(father, 1))
-        heapq.heappush(self._heap, (-self._uct[node.birth], node.birth))
-        if len(self._heap) > 64 + 2 * len(self._uct):
-            self._heap = [(-uct, birth) for birth, uct in enumerate(self._uct) if birth]
-            heapq.heapify(self._heap)
+        """Enter the node's present UCT into the heap, unless it is a root."""
+        if node.depth == 1 or node.parent is None:
+            return
+        birth, search = node.birth, self._search
+        father = self._visits[node.parent.birth] or 1
+        uct = self._value[birth] + search.exploration * sqrt((log(father) + 1) / (self._visits[birth] + search.epsilon))
+        self._uct[birth] = uct
+        heapq.heappush(self._heap, (-uct, birth))
 
     def _visit(self, node: Node) -> None:
         self._visits[node.birth] += 1
@@ -134,13 +142,9 @@ class SelfRefineFrontier:
         self._refresh(node)
         for child in node.children:
             self._refresh(child)
-        self._refresh_roots()
-
-    def _refresh_roots(self) -> None:
-        """N(father) of a root is the total of visits, which has just changed."""
-        for root in self._tree.root.children:
-            if root.birth < len(self._uct):
-                self._refresh(root)
+        if len(self._heap) > 64 + 2 * len(self._uct):
+            self._heap = [(-self._uct[one.birth], one.birth) for one in self._tree if one.depth > 1 and one.birth < len(self._uct)]
+            heapq.heapify(self._heap)
 
     def tell(self, done: Done) -> Sequence[Mark]:
         """Enter new answers, back up Q', and see whether to stop."""
@@ -167,7 +171,6 @@ class SelfRefineFrontier:
         self._best_child.append(-1.0)
         self._slots.append(0)
         self._uct.append(0.0)
-        self._refresh_roots()
         self._back_up(node)
 
     def _back_up(self, node: Node) -> None:

@@ -42,6 +42,8 @@ class Asked:
     """One search of a request, checked before anything is paid."""
 
     settings: Settings
+    task: str
+    """The name of its task, also where a file describes it."""
     problem: Problem
     method: Method
     budget: Budget
@@ -148,7 +150,7 @@ def read_asked(chat: Chat, config: Config, upstreams: Mapping[str, str]) -> Requ
         except UsageError as error:
             raise of_usage(error, "messages") from None
         estimate(problem, method, budget=budget)  # refuses what could only fail later: a problem that it does not suit, a prompt that is not there
-        asked = Asked(settings=settings, problem=problem, method=method, budget=budget, upstream=upstream)
+        asked = Asked(settings=settings, task=task.name, problem=problem, method=method, budget=budget, upstream=upstream)
         seeds = range(settings.seed + 1, settings.seed + n)
         searches = (asked, *(dataclasses.replace(asked, settings=dataclasses.replace(settings, seed=seed)) for seed in seeds))
     except UsageError as error:

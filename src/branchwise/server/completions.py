@@ -89,11 +89,11 @@ class Completions:
         if not founds:
             LOG.info("chat %d %s %.3f s", status, code, seconds)
             return
-        usage, settings = sum((found.usage for found in founds), Usage()), founds[0].asked.settings
+        usage, asked = sum((found.usage for found in founds), Usage()), founds[0].asked
         cost = "unknown" if usage.cost is None else f"${usage.cost / 1e6:.6f}"
         LOG.info(
-            "chat %d %s %.3f s, %s/%s on %s: %d calls, %d tokens, %s; runs %s", status, code or "ok", seconds, settings.task,
-            settings.method, founds[0].asked.upstream, usage.calls, usage.tokens, cost, " ".join(found.run or "-" for found in founds),
+            "chat %d %s %.3f s, %s/%s on %s: %d calls, %d tokens, %s; runs %s", status, code or "ok", seconds, asked.task,
+            asked.settings.method, asked.upstream, usage.calls, usage.tokens, cost, " ".join(found.run or "-" for found in founds),
         )  # fmt: skip
 
 

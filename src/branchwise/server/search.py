@@ -192,7 +192,7 @@ class Job:
             found.refusal = _spent(spent)
             return
         about = {"server": {"key": self.account.name}} | ({} if asked.own else {"settings": settings.to_json()})
-        with service.runs.writing(about={"task": settings.task, "method": settings.method}) as live:
+        with service.runs.writing(about={"task": asked.task, "method": settings.method}) as live:
             self._lives.append(live)
             live.owner, live.grow = self.account.name, hold.grow
             live.stop = stop = Keeping()
@@ -215,7 +215,7 @@ class Job:
                 found.usage = ear.usage if found.result is None else found.result.usage
                 hold.settle(found.usage + ear.unsure)
                 ended = "failed" if found.result is None else found.result.stop_reason
-                service.metrics.searched(settings.task, settings.method, ended, found.usage)
+                service.metrics.searched(asked.task, settings.method, ended, found.usage)
         found.refusal = found.refusal or self._verdict(found, stop.raised or model.fault)
 
     def _verdict(self, found: Found, fault: Exception | None) -> Refusal | None:
@@ -236,7 +236,7 @@ def described(found: Found) -> dict[str, Any]:
     """What is told of a search beside its answer."""
     result, settings = found.result, found.asked.settings
     told: dict[str, Any] = {
-        "run": found.run, "task": settings.task, "method": settings.method, "upstream": found.asked.upstream, "seed": settings.seed,
+        "run": found.run, "task": found.asked.task, "method": settings.method, "upstream": found.asked.upstream, "seed": settings.seed,
         "usage": found.usage.to_json(), "seconds": {"queued": round(found.queued, 3), "search": round(found.seconds, 3)},
     }  # fmt: skip
     if result is not None:

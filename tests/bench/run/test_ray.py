@@ -125,32 +125,33 @@ def report(folder: Path) -> str:
     return said.stdout.replace(str(folder), "DIR")
 
 
-def test_the_rows_are_those_of_one_machine_and_a_killed_worker_loses_and_doubles_nothing(
+def test_the_rows_are_those_of_one_machine_and_ten_killed_workers_lose_and_double_nothing(
     nodes: tuple[Any, Any], servers: list[ModelServer], tmp_path: Path
 ) -> None:
     ray, _ = nodes
-    of = made(servers, equal={"by": "calls", "amount": 6})
+    of = made(servers, equal={"by": "calls", "amount": 6}, tasks=[{"task": "gsm8k", "items": "1:10"}])
     whole = here(of, tmp_path / "here")
     alone, asked, killed = sum(server.samples for server in servers), list[int](), list[int]()
     assert all(server.samples > alone * 0.25 for server in servers), "balanced by load"
 
     async def kill(cluster: Cluster, row: Row) -> None:
-        """The process of one worker, by its id, after the fourth row, and that of the other after the tenth."""
+        """The process of the oldest worker that lives, by its id, after the second row and each third one from there, ten times."""
         place = len(asked)
-        if place < 2 and len(read_rows(tmp_path / "ray")) >= (4, 10)[place]:
+        if place < 10 and len(read_rows(tmp_path / "ray")) >= 2 + 3 * place:
             asked.append(place)
-            pid = await cluster.workers[place].handle.pid.remote()
+            oldest = cluster.workers[place]
+            pid = await oldest.handle.pid.remote()
             os.kill(pid, signal.SIGKILL)
             killed.append(pid)
 
     rows, empty = on_ray(of, tmp_path / "ray", ray, then=kill)
-    assert len(set(killed)) == 2
+    assert len(set(killed)) == 10
     assert empty == ""
     assert alike(rows) == alike(whole)
     assert report(tmp_path / "ray") == report(tmp_path / "here")
     assert (tmp_path / "ray" / ROWS).read_bytes().count(b"\n") == len(of.units)
     paid = sum(server.samples for server in servers) - alone
-    assert alone <= paid <= alone + 2 * 4 * 3, "a kill loses at most what was in flight: four requests of up to three samples"
+    assert alone <= paid <= alone + 10 * 4 * 3, "a kill loses at most what was in flight: four requests of up to three samples"
     names = [sorted(path.name for path in (tmp_path / where / "traces").glob("*.jsonl")) for where in ("here", "ray")]
     assert names[0] == names[1], "every trace is at home"
     assert alike(here(of, tmp_path / "ray")) == alike(whole), "a folder goes on anywhere"

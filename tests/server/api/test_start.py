@@ -126,7 +126,12 @@ def test_a_task_of_a_file_that_was_named_can_be_asked_for(script: str, tmp_path:
     assert names[0] in ("best_first", "tot_bfs")
     assert "game24/tot_bfs" in names
     assert not any(name.startswith("open/") for name in names)
-    assert ask(url, model=names[0]).status_code in (200, 422)
+    reply = ask(url, model=names[0])
+    assert reply.status_code in (200, 422)
+    assert reply.json()["branchwise"]["task"] == "postmortem"
+    metrics = httpx2.get(f"{url}/metrics").text
+    assert 'task="postmortem"' in metrics
+    assert "postmortem.yaml" not in reply.text + metrics, "where the file lies is the server's own business"
 
 
 def test_the_first_signal_saves_what_runs_and_ends_in_time(backend: Backend, home: Path) -> None:

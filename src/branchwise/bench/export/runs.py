@@ -34,7 +34,8 @@ def runs(folder: Path, truths: Truths, methods: Collection[str] = (), notice: Ca
     """Every run in one order, of these methods (none named: all). A trace that is missing or broken is told, and left out."""
     if is_imported(folder):
         for one in read_folder(folder):
-            task = str(one.about.get("settings", {}).get("task") or "unknown")
+            settings = one.about.get("settings", {})
+            task = str(settings.get("task_name") or settings.get("task") or "unknown")
             item = str(one.number if one.number is not None else one.about.get("item", one.path.stem))
             if not methods or one.method in methods:
                 yield Run(task, item, one.method, one.model, one, truths.of(task, item))

@@ -66,7 +66,7 @@ class Seeded:
         repeat = self._repeats.get((role, digest), 0)
         self._repeats[(role, digest)] = repeat + 1
         where = CallId(self._node, self._occurrence, role, digest, repeat)
-        seeds = tuple(derive_seed(self._seed, where, request.first + i) for i in range(request.n))
+        seeds = tuple([derive_seed(self._seed, where, request.first + i) for i in range(request.n)])
         placed = Request(
             request.messages, request.n, role, request.temperature, request.max_tokens, request.stop, request.schema, request.choices,
             request.logprobs, seeds, request.first, where, self._turn.step, request.free, self._limit is not None,

@@ -118,8 +118,10 @@ def _whole(reply: Reply, n: int) -> Reply:
     Lone surrogates, which a broken model can produce, are replaced: they are not text in any encoding, and would not come back from the tape.
     """
     samples = reply.samples
-    if any(not _is_text(sample.text) or not _is_text(sample.reasoning) for sample in samples):
-        samples = tuple(replace(sample, text=_as_text(sample.text), reasoning=_as_text(sample.reasoning)) for sample in samples)
+    for sample in samples:
+        if not (_is_text(sample.text) and _is_text(sample.reasoning)):
+            samples = tuple(replace(one, text=_as_text(one.text), reasoning=_as_text(one.reasoning)) for one in samples)
+            break
     if len(samples) < n:
         none = Sample("", Outcome.INVALID, usage=Usage(), error=reply.error or f"asked for {n} samples, got {len(samples)}")
         samples += (none,) * (n - len(samples))
