@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 
 from branchwise.budget import Usage
 
-__all__ = ["CallId", "LanguageModel", "Message", "Outcome", "Reply", "Request", "Sample", "fingerprint"]
+__all__ = ["CallId", "LanguageModel", "Message", "Outcome", "Reply", "Request", "Role", "Sample", "fingerprint"]
 
 
 class Outcome(StrEnum):
@@ -25,11 +25,15 @@ class Outcome(StrEnum):
     INVALID = "invalid"
 
 
+Role = Literal["system", "user", "assistant"]
+"""Who speaks a message."""
+
+
 @dataclass(frozen=True, slots=True)
 class Message:
     """One message of a chat."""
 
-    role: Literal["system", "user", "assistant"]
+    role: Role
     content: str
 
 

@@ -57,8 +57,8 @@ class LocalSettings:
 class Local:
     """The model in the GGUF file `path`. Use it as `async with Local(path) as model:`; the engine starts on entry and is gone on exit.
 
-    `reasons` says whether it thinks before it answers, where that is known. The same seed gives the same text at the same load; under
-    parallel calls the engine batches, and rounding may then differ.
+    `reasons` says whether it thinks before it answers, where that is known. The same seed gives the same text where
+    nothing else is asked for at that time; parallel calls are computed in batches, and rounding may then differ.
     """
 
     def __init__(

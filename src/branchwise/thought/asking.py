@@ -40,8 +40,9 @@ class Sampling:
 def render(problem: Problem, name: str, state: State, more: Mapping[str, str]) -> tuple[Message, ...]:
     """The messages of prompt `name` for `state`."""
     values = fields(problem, state)
+    prompt = prompt_for(problem, name, state, marks=values)
     values.update(more)
-    return prompt_for(problem, name, state).render(values)
+    return prompt.render(values)
 
 
 async def ask(model: LanguageModel, messages: tuple[Message, ...], n: int, role: str, sampling: Sampling) -> Reply:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib import resources
 from pathlib import Path
 
 from branchwise.errors import PromptError, nearest
-from branchwise.model.base import Message
+from branchwise.model.base import Message, Role
 from branchwise.problem import Problem, State, field_bytes, fields, prompts
 from branchwise.thought.base import Size
 
@@ -37,6 +37,14 @@ class Prompt:
     name: str
     text: str
     system: str = SYSTEM
+    _turns: tuple[Message | tuple[Role, tuple[str, ...]], ...] = field(init=False, repr=False, compare=False)
+    """The messages in order: whole where they are the same each time, else the role with text and placeholder in turn."""
+
+    def __post_init__(self) -> None:
+        first, *rest = _TURN.split(self.text)
+        turns = [_turn("system", self.system), _turn("user", first)]
+        turns += [_turn("assistant" if role == "assistant" else "user", text) for role, text in zip(rest[::2], rest[1::2], strict=True)]
+        object.__setattr__(self, "_turns", tuple(turns))
 
     @classmethod
     def parse(cls, name: str, text: str, extra: Iterable[str] = ()) -> Prompt:
@@ -58,17 +66,11 @@ class Prompt:
     def render(self, values: Mapping[str, str]) -> tuple[Message, ...]:
         """The messages, each placeholder replaced once (values are never expanded again). Raises `PromptError` for one without a value."""
 
-        def value(match: re.Match[str]) -> str:
-            try:
-                return values[match[1]]
-            except KeyError:
-                raise PromptError(f"prompt {self.name!r}: this problem has no value for {{{{{match[1]}}}}}{nearest(match[1], values)}") from None
-
-        first, *turns = _TURN.split(self.text)
-        messages = [Message("system", _MARK.sub(value, self.system)), Message("user", _MARK.sub(value, first))]
-        for role, text in zip(turns[::2], turns[1::2], strict=True):
-            messages.append(Message("assistant" if role == "assistant" else "user", _MARK.sub(value, text)))
-        return tuple(messages)
+        try:
+            return tuple([turn if isinstance(turn, Message) else Message(turn[0], _filled(turn[1], values)) for turn in self._turns])
+        except KeyError as error:
+            mark = str(error.args[0])
+            raise PromptError(f"prompt {self.name!r}: this problem has no value for {{{{{mark}}}}}{nearest(mark, values)}") from None
 
     def tokens(self, problem: Problem, size: Size, choices: int = 0) -> int:
         """An upper bound for the prompt's tokens on a state of `size`: no tokeniser makes more tokens than there are bytes.
@@ -92,6 +94,19 @@ class Prompt:
         return total
 
 
+def _turn(role: Role, text: str) -> Message | tuple[Role, tuple[str, ...]]:
+    pieces = tuple(_MARK.split(text))
+    return Message(role, text) if len(pieces) == 1 else (role, pieces)
+
+
+def _filled(pieces: tuple[str, ...], values: Mapping[str, str]) -> str:
+    """Text, placeholder, text, ...: each placeholder is replaced once."""
+    out = list(pieces)
+    for i in range(1, len(out), 2):
+        out[i] = values[out[i]]
+    return "".join(out)
+
+
 @lru_cache(maxsize=256)
 def _parsed(name: str, text: str, extra: frozenset[str]) -> Prompt:
     return Prompt.parse(name, text, extra)
@@ -112,13 +127,18 @@ def generic_names() -> tuple[str, ...]:
     return tuple(sorted(file.name.removesuffix(".txt") for file in folder.iterdir() if file.name.endswith(".txt")))
 
 
-def prompt_for(problem: Problem, name: str, state: State = (), first: bool | None = None) -> Prompt:
-    """The problem's own wording of `name`, else the generic one; at the root (or where `first` says so) its `name_first`, if it has one."""
+def prompt_for(
+    problem: Problem, name: str, state: State = (), first: bool | None = None, marks: Iterable[str] | None = None
+) -> Prompt:  # fmt: skip
+    """The problem's own wording of `name`, else the generic one; at the root (or where `first` says so) its `name_first`, if it has one.
+
+    `marks` are the names of the problem's `fields`, where they are known already.
+    """
     texts = prompts(problem)
     at_root = f"{name}_first" in texts and (not state if first is None else first)
     own = texts.get(f"{name}_first" if at_root else name)
     text = _generic(name) if own is None else own
-    return _parsed(name, text, frozenset(fields(problem, state)))
+    return _parsed(name, text, frozenset(fields(problem, state) if marks is None else marks))
 
 
 def load_folder(folder: Path, known: Iterable[str]) -> dict[str, str]:
