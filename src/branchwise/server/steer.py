@@ -1,7 +1,7 @@
 """POST /runs/ID/steer: a person's act on a run of this process. What it does is said in docs/steering.md. Knows no search.
 
-Whoever may use the server may steer: with tokens, the runs of its own key only, and a budget is raised within what the server allows a request
-and what the key has left.
+Whoever may use the server may steer: with tokens, the runs of its own key only. A budget is raised within what the server allows a request and
+what the key has left.
 """
 
 from __future__ import annotations
@@ -106,13 +106,12 @@ def _do(service: Service, live: Live, asked: Mapping[str, Any], by: str) -> None
 
 def _raise(service: Service, live: Live, more: Mapping[str, Any], by: str) -> None:
     limits = live.steering.limits(more)
-    if service.keys.needed:
-        for name, limit in limits.items():
-            most = getattr(service.config.budget, name)
-            if most is not None and limit > most:
-                raise UsageError(f"this server allows a request {most:g} {name}")
-        try:
-            live.grow(limits)
-        except Spent as spent:
-            raise UsageError(f"{spent}, or is held back for other searches") from None
+    for name, limit in limits.items():
+        most = getattr(service.config.budget, name)
+        if most is not None and limit > most:
+            raise UsageError(f"this server allows a request {most:g} {name}; whoever starts it may allow more")
+    try:
+        live.grow(limits)
+    except Spent as spent:
+        raise UsageError(f"{spent}, or is held back for other searches") from None
     live.steering.raise_budget(**more, by=by)

@@ -105,6 +105,22 @@ def test_a_budget_is_raised(tmp_path: Path) -> None:
         assert 12 < len(gated.requests) <= 22
 
 
+def test_without_tokens_the_limits_of_the_server_hold_all_the_same(tmp_path: Path) -> None:
+    """A request has 12 calls, the server allows 30, and everybody together has 20."""
+    body = {**ASKED, "branchwise": {**ASKED["branchwise"], "max_calls": 12}}  # type: ignore[dict-item]
+    keys = Keys(limits={"calls": 20})
+    with running(tmp_path, body=body, keys=keys, budget=Budget(calls=30, seconds=600)) as (served, gated, run, reply):
+        refused = act(served, run, act="budget", budget={"calls": 19})
+        assert (refused.status_code, "allows a request 30 calls" in refused.text) == (409, True)
+        refused = act(served, run, act="budget", budget={"calls": 9})
+        assert (refused.status_code, "this key's budget of calls" in refused.text) == (409, True)
+        assert act(served, run, act="budget", budget={"calls": 8}).status_code == 200
+        assert act(served, run, act="budget", budget={"calls": 1}).status_code == 409
+        gated.allow(served)
+        reply.result(60)
+        assert 12 < len(gated.requests) <= 20
+
+
 def test_with_tokens_a_key_steers_its_own_runs_within_its_own_limits(tmp_path: Path) -> None:
     def keys() -> Keys:
         return Keys([(ANN, Account("ann", {"calls": 40})), (BOB, Account("bob"))])
