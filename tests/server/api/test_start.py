@@ -175,13 +175,14 @@ def test_kill_9_leaves_every_trace_readable_and_every_run_can_be_gone_on_with(ba
         assert not isinstance(events[-1], Stopped)
         paid += sum(len(event.samples) for event in events if isinstance(event, Call))
     assert paid >= 20 - 8, "no more is lost than what was in flight"
-    before = backend.served
-    done = execute("solve", "--resume", traces[0], "--json", "--max-calls", 40)
-    assert done.returncode in (0, 3), done.stderr
-    result = json.loads(done.stdout)
-    replayed = sum(len(event.samples) for event in read_trace(traces[0]) if isinstance(event, Call))
-    assert result["usage"]["calls"] <= 40
-    assert backend.served - before <= result["usage"]["calls"]
-    assert replayed == result["usage"]["calls"]
+    for trace in traces:
+        before = backend.served
+        done = execute("solve", "--resume", trace, "--json", "--max-calls", 40)
+        assert done.returncode in (0, 3), done.stderr
+        result = json.loads(done.stdout)
+        replayed = sum(len(event.samples) for event in read_trace(trace) if isinstance(event, Call))
+        assert result["usage"]["calls"] <= 40
+        assert backend.served - before <= result["usage"]["calls"]
+        assert replayed == result["usage"]["calls"]
     _, again = started("--model", backend.model)
     assert len(httpx2.get(f"{again}/runs").json()["runs"]) == 4
