@@ -14,9 +14,11 @@ import orjson
 import pytest
 
 from branchwise import (
+    Adaptive,
     Beam,
     Budget,
     DepthFirst,
+    Mcts,
     Method,
     Price,
     Propose,
@@ -137,6 +139,33 @@ async def test_other_settings_are_refused_by_name_before_any_call_and_leave_the_
         await solve(problem(toy(SEED)), method(METHODS["beam"]), model, resume=trace, seed=seed)
     assert model.calls == 0
     assert trace.read_bytes() == data
+
+
+ENDING = {
+    "mcts": lambda n: Method(name="m", generate=Propose(k=2), evaluate=Value(samples=1), search=Mcts(rollouts=n, depth=4), window=3),
+    "mctsr": lambda n: preset("mctsr").make(rollouts=n, patience=0),
+    "adaptive": lambda n: Method(name="m", generate=Sample(k=1), evaluate=Value(samples=1), search=Adaptive(rollouts=n, depth=4), window=3),
+    "dfs": lambda n: Method(name="m", generate=Propose(k=2), evaluate=Value(samples=1), search=DepthFirst(depth=6, prune_at=-1, max_steps=n)),
+}
+
+
+@pytest.mark.parametrize("parts", [(2, 9), (3, 4, 7), (5, 12)])
+@pytest.mark.parametrize("name", list(ENDING))
+async def test_a_finished_search_goes_on_under_more_rollouts_to_the_tree_of_one_that_had_them_at_once(
+    name: str, parts: tuple[int, ...], tmp_path: Path
+) -> None:
+    """And pays for nothing twice."""
+    problem, trace, asked = toy(SEED), tmp_path / "t.jsonl", list[Any]()
+    for at, n in enumerate(parts):
+        model = FakeModel(problem.reply, jitter=at)
+        where = {"resume": trace} if at else {"trace": trace}
+        result = await solve(problem, ENDING[name](n), model, seed=SEED, **where)  # type: ignore[arg-type]
+        asked += model.samples
+    whole = FakeModel(problem.reply)
+    at_once = await solve(problem, ENDING[name](parts[-1]), whole, seed=SEED)
+    assert snapshot(result.tree) == snapshot(at_once.tree)
+    assert (result.answer, result.stop_reason) == (at_once.answer, at_once.stop_reason)
+    assert sorted(asked) == sorted(whole.samples)
 
 
 async def test_budget_parallelism_and_price_may_change(tmp_path: Path) -> None:

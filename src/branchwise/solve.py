@@ -35,6 +35,9 @@ __all__ = ["Stop", "solve", "solve_sync", "watch"]
 
 _FREE = Price(0, 0)
 
+ENDS = ("max_nodes", "rollouts", "max_steps")
+"""Settings of searches that say when they end, and nothing else: they may change on resume."""
+
 
 class Stop:
     """A way to end a run early and keep what it has: `stop.now()` from a signal handler or another task."""
@@ -249,13 +252,20 @@ def _tape(settings: _Settings, identity: dict[str, Any], notice: Callable[[str],
     assert tape.started is not None
     old = tape.started.run
     for key, new in identity.items():
-        if old.get(key) != new:
+        if _endless(old.get(key)) != _endless(new):
             raise TraceError(
                 f"{settings.resume} was made with another {key} ({_difference(old.get(key), new)}); "
                 + (to_have_again(str(old.get(key)), str(new)) if key == "model" else "")
-                + "resume with the same problem, method, model, seed and window: budget, parallelism and prices may change"
+                + "resume with the same problem, method, model, seed and window: budget, rollouts, parallelism and prices may change"
             )
     return tape
+
+
+def _endless(part: Any) -> Any:
+    """`part` of an identity without what only ends a search: a run is gone on with under more rollouts as under more calls."""
+    if isinstance(part, dict) and isinstance(part.get("search"), dict):
+        return {**part, "search": {key: value for key, value in part["search"].items() if key not in ENDS}}
+    return part
 
 
 def _difference(old: Any, new: Any, where: str = "") -> str:

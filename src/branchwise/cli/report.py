@@ -110,6 +110,18 @@ def of_tape(result: Result) -> bool:
     return result.model.startswith("tape:")
 
 
+def _more_of(result: Result, limit: str) -> str:
+    """The search ended by a limit of its own: where its flag can be given, the run goes on under a larger one."""
+    setting = {"steps": "max_steps"}.get(limit, limit)
+    found = METHODS.get(result.method)
+    if found is None or setting not in found.settings:
+        return "run it again with a method of more " + limit
+    flag = f"--{setting.replace('_', '-')}"
+    if result.trace is None:
+        return f"run it again with a larger {flag}"
+    return f"go on with more {limit}, paying only the difference: {resume_command(result.trace, f' {flag} N')}"
+
+
 def hint(result: Result) -> str:
     """What to do next, where a run ended without a proven or complete answer."""
     kind, _, limit = result.stop_reason.partition(":")
@@ -120,7 +132,7 @@ def hint(result: Result) -> str:
     if kind == "budget" and limit in _FLAGS:
         return f"run it again with a larger {_FLAGS[limit]}"
     if kind == "budget":
-        return f"run it again with a larger --max-{limit.replace('_', '-')}"
+        return _more_of(result, limit)
     if kind == "failed" and of_tape(result):
         return (
             "a tape answers only what its own run asked for: give the same problem, --task, --method, settings, --prompts and --seed "
