@@ -110,3 +110,10 @@ async def test_a_stop_at_any_moment_leaves_nothing_behind_and_can_be_resumed(nam
         assert result.usage.calls == model.calls
         again, _ = await run(toy, small(name), resume=trace)
         assert snapshot(again.tree) == snapshot(whole.tree)
+
+
+def test_a_star_prunes_and_goes_back_where_asked() -> None:
+    search = preset("a_star").build("a_star", {"prune_below": 0.2, "backtrack": True}).search
+    assert (getattr(search, "prune_below", None), getattr(search, "backtrack", None)) == (0.2, True)
+    usual = preset("a_star").make().search
+    assert (getattr(usual, "prune_below", None), getattr(usual, "backtrack", None)) == (0.0, False)

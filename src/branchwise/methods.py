@@ -146,15 +146,17 @@ def best_first(
 
 
 def a_star(
-    *, k: int = 5, depth: int = 3, samples: int = 3, max_nodes: int = 60, cost: str = "unit", evaluate: str = "value",
-    generate: str = "propose",
+    *, k: int = 5, depth: int = 3, samples: int = 3, max_nodes: int = 60, cost: str = "unit", prune_below: float = 0.0,
+    backtrack: bool = False, evaluate: str = "value", generate: str = "propose",
 ) -> Method:  # fmt: skip
     """A*: lowest cost so far plus estimated cost to go first, from the values; no optimality is claimed."""
     return Method(
         name="a_star",
         generate=_next_steps(generate, k),
         evaluate=evaluator(evaluate, samples),
-        search=AStar(depth=depth, max_nodes=max_nodes, cost_model=cast(Literal["unit", "log"], cost)),
+        search=AStar(
+            depth=depth, prune_below=prune_below, max_nodes=max_nodes, cost_model=cast(Literal["unit", "log"], cost), backtrack=backtrack
+        ),
         answer=Sample(k=1, prompt="answer", whole=True),
     )
 
