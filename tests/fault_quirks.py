@@ -111,8 +111,8 @@ def no_index(call: Call) -> Answer:
 
 @quirk
 def error_on_200(call: Call) -> Answer:
-    """200 with an error object whose code is 429."""
-    return Answer(body={"error": {"code": 429, "message": "slow down"}})
+    """200 with an error object whose code is 429, or the JSON in the argument."""
+    return Answer(body={"error": {"code": json.loads(call.argument or "429"), "message": "slow down"}})
 
 
 @quirk
@@ -278,6 +278,40 @@ def retry_after(call: Call) -> Answer:
     if kind == "date":
         value = format_datetime(datetime.now(UTC) + timedelta(seconds=float(value)), usegmt=True)
     return fault(429, "slow down", "rate_limit_exceeded", **{"retry_after_ms" if kind == "ms" else "retry_after": value})
+
+
+@quirk
+def low_tier(call: Call) -> Answer:
+    """429 once in the words of OpenAI's lowest tier, billing page and all, with as many seconds of Retry-After as the argument says; then behaves.
+    `body:0.3`: only the message names the wait."""
+    if call.count:
+        return ok(call)
+    kind, _, value = call.argument.rpartition(":")
+    message = (
+        "Rate limit reached for gpt-4o-mini in organization org-x on requests per min (RPM): Limit 3, Used 3, Requested 1. Please try again "
+        f"in {value}s. Visit https://platform.openai.com/account/rate-limits to learn more. You can increase your rate limit by adding a "
+        "payment method to your account at https://platform.openai.com/account/billing."
+    )
+    error = {"message": message, "type": "requests", "param": None, "code": "rate_limit_exceeded"}
+    return Answer(429, {"error": error}, {} if kind else {"retry-after": value})
+
+
+@quirk
+def google_rate(call: Call) -> Answer:
+    """429 once in Google's words for a rate, which speak of quota and billing, and name the wait of the argument in the body; then behaves."""
+    if call.count:
+        return ok(call)
+    metric = "generativelanguage.googleapis.com/generate_content_free_tier_requests"
+    message = (
+        "You exceeded your current quota, please check your plan and billing details. For more information on this error, head to: "
+        f"https://ai.google.dev/gemini-api/docs/rate-limits.\n* Quota exceeded for metric: {metric}, limit: 10\nPlease retry in {call.argument}s."
+    )
+    kind = "type.googleapis.com/google.rpc."
+    details = [
+        {"@type": f"{kind}QuotaFailure", "violations": [{"quotaMetric": metric, "quotaId": "GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}]},
+        {"@type": f"{kind}RetryInfo", "retryDelay": f"{call.argument}s"},
+    ]
+    return Answer(429, [{"error": {"code": 429, "message": message, "status": "RESOURCE_EXHAUSTED", "details": details}}])
 
 
 @quirk

@@ -1,8 +1,6 @@
 """Every foreign exception has its place in our tree; waits and kinds are read right (cases 66, 67, 72, 73)."""
 
 import inspect
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
 from typing import Any
 
 import openai
@@ -10,7 +8,7 @@ import pytest
 from openai import _exceptions as exceptions
 
 from branchwise.errors import ContextOverflow, ModelError, PermanentError, RateLimited, TransientError
-from branchwise.model.faults import model_error, retry_after, status_error, transport_errors
+from branchwise.model.faults import model_error, status_error, transport_errors
 
 MAPPED = {
     exceptions.APIConnectionError: TransientError,
@@ -122,30 +120,6 @@ def test_our_own_errors_stay_as_they_are() -> None:
 )
 def test_statuses(status: int, body: Any, kind: type[ModelError]) -> None:
     assert type(status_error(status, body, {}, "m")) is kind
-
-
-@pytest.mark.parametrize(
-    ("headers", "seconds"),
-    [
-        ({}, None),
-        ({"retry-after": "120"}, 120),
-        ({"retry-after": "0"}, 0),
-        ({"retry-after-ms": "250", "retry-after": "1"}, 0.25),
-        ({"retry-after": "-1"}, None),
-        ({"retry-after": "soon"}, None),
-        ({"retry-after": "nan"}, None),
-        ({"retry-after": "inf"}, None),
-        ({"retry-after-ms": "x", "retry-after": "3"}, 3),
-        ({"retry-after": "Wed, 21 Oct 2015 07:28:00 GMT"}, 0),
-    ],
-)
-def test_waits(headers: dict[str, str], seconds: float | None) -> None:
-    assert retry_after(headers) == seconds
-
-
-def test_a_wait_until_a_date() -> None:
-    date = format_datetime(datetime.now(UTC) + timedelta(seconds=60), usegmt=True)
-    assert 57 < (retry_after({"retry-after": date}) or 0) <= 60
 
 
 def test_secrets_are_masked_in_messages() -> None:

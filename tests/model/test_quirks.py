@@ -137,6 +137,15 @@ async def test_an_error_in_a_200_is_an_error(gateway: Any, ask: Ask) -> None:
         await gateway("error_on_200").sample(ask())
 
 
+@pytest.mark.parametrize("code", ["-1", "0", "true", "1302"])
+async def test_an_error_whose_code_is_no_status_is_transient(gateway: Any, ask: Ask, code: str) -> None:
+    """error_on_200 (code -1, 0, true, 1302): a code that is no status of HTTP says nothing; transient, retried."""
+    model = gateway(f"error_on_200:{code}")
+    with pytest.raises(TransientError, match="slow down"):
+        await model.sample(ask())
+    assert len(model.sent) == 4
+
+
 @pytest.mark.parametrize("quirk", ["think_block", "think_close_only", "reasoning_field"])
 async def test_reasoning_is_kept_apart(gateway: Any, ask: Ask, quirk: str) -> None:
     """think_block, think_close_only, reasoning_field: reasoning is kept apart and never is content, with or without the opening tag."""
@@ -283,6 +292,17 @@ async def test_the_wait_of_the_server(gateway: Any, ask: Ask, quirk: str, least:
     model = gateway(quirk)
     assert (await model.sample(ask())).texts
     assert least <= loop.time() - start < most
+    assert len(model.sent) == 2
+
+
+@pytest.mark.parametrize("quirk", ["low_tier:0.3", "low_tier:body:0.3", "google_rate:0.3"])
+async def test_a_rate_limit_that_speaks_of_billing_is_waited_out(gateway: Any, ask: Ask, quirk: str) -> None:
+    """low_tier, google_rate: a rate limit however much it speaks of quota, billing and payment; the wait in header or body is honoured."""
+    loop = asyncio.get_running_loop()
+    start = loop.time()
+    model = gateway(quirk)
+    assert (await model.sample(ask())).texts
+    assert 0.3 <= loop.time() - start < 5
     assert len(model.sent) == 2
 
 

@@ -5,12 +5,10 @@ from __future__ import annotations
 import functools
 import importlib
 import re
-import time
 from collections.abc import Mapping
-from email.utils import parsedate_to_datetime
-from typing import Any
 
 from branchwise.errors import ContextOverflow, ModelError, PermanentError, RateLimited, TransientError
+from branchwise.model.refusals import Told, body_status, is_rate_limit, is_spent_quota, named_wait, retry_after, told
 from branchwise.model.secrets import mask
 
 __all__ = ["body_status", "bytes_before_cut", "model_error", "perhaps_paid", "retry_after", "status_error", "transport_errors"]
@@ -21,7 +19,6 @@ _OVERFLOW = re.compile(
     r"|exceeds? the (?:model'?s )?max(?:imum)? (?:input )?tokens",
     re.IGNORECASE,
 )
-_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|billing|credit balance|out of credits|payment", re.IGNORECASE)
 
 
 @functools.cache
@@ -99,21 +96,20 @@ def bytes_before_cut(error: BaseException) -> int | None:
 
 def status_error(status: int, body: object, headers: Mapping[str, str], name: str, secrets: tuple[str, ...] = ()) -> ModelError:
     """The error that an HTTP status with its body stands for. `status` is the one in the body where a gateway sent 200."""
-    message, kind = _described(body)
-    text = f"{name}: {mask(message, secrets)[:400] or 'no message'} (status {status})"
-    searchable = f"{kind} {message}"
-    if status == 413 or (status not in (401, 402, 403, 404, 429) and _OVERFLOW.search(searchable)):
+    said = told(body)
+    text = f"{name}: {mask(said.message, secrets)[:400] or 'no message'} (status {status})"
+    if status == 413 or (status not in (401, 402, 403, 404, 429) and _OVERFLOW.search(said.text)):
         return ContextOverflow(text)
-    if status == 402 or (status in (403, 429) and _QUOTA.search(searchable)):
-        return PermanentError(f"{text}; the account has no quota left")
-    if status == 429:
-        return RateLimited(text, retry_after(headers))
-    if status in (503, 529) and (wait := retry_after(headers)) is not None:
+    if status == 402:
+        return PermanentError(f"{text}; {_SPENT}")
+    if status in (403, 429):
+        return _refused(status, said, headers, text)
+    if status in (503, 529) and (wait := named_wait(headers, said)) is not None:
         return RateLimited(text, wait)
     if status in (408, 409, 425) or (status >= 500 and status not in (501, 505)):
         return TransientError(text)
-    if status in (401, 403):
-        return PermanentError(f"{text}; check the key (environment variable or key file) for this address")
+    if status == 401:
+        return PermanentError(f"{text}; {_KEY}")
     if status == 404:
         return PermanentError(f"{text}; check the model's name and the address, which usually ends in /v1")
     if 300 <= status < 400:
@@ -121,14 +117,19 @@ def status_error(status: int, body: object, headers: Mapping[str, str], name: st
     return PermanentError(text)
 
 
-def _described(body: object) -> tuple[str, str]:
-    """The message in an error body, and what else in it may tell its kind."""
-    inner = body.get("error", body) if isinstance(body, Mapping) else body
-    if isinstance(inner, Mapping):
-        message = inner.get("message") or inner.get("detail") or inner.get("error") or ""
-        more: Any = (inner.get("metadata") or {}).get("raw", "") if isinstance(inner.get("metadata"), Mapping) else ""
-        return str(message or dict(inner)), f"{inner.get('code')} {inner.get('type')} {more}"
-    return ("" if inner is None else str(inner)), ""
+_SPENT = "the account has no quota left"
+_KEY = "check the key (environment variable or key file) for this address"
+
+
+def _refused(status: int, said: Told, headers: Mapping[str, str], text: str) -> ModelError:
+    """A 429 is a rate limit unless the quota is spent; a 403 can be either, and is else a key that may not."""
+    wait = named_wait(headers, said)
+    waits = wait is not None or "retry-after" in headers  # also one that cannot be read
+    if is_spent_quota(said, waits):
+        return PermanentError(f"{text}; {_SPENT}")
+    if status == 429 or is_rate_limit(said, waits):
+        return RateLimited(text, wait)
+    return PermanentError(f"{text}; {_KEY}")
 
 
 def _from_body(body: object, name: str, secrets: tuple[str, ...] = ()) -> ModelError | None:
@@ -136,55 +137,3 @@ def _from_body(body: object, name: str, secrets: tuple[str, ...] = ()) -> ModelE
     if not isinstance(body, Mapping) or not body.get("error"):
         return None
     return status_error(body_status(body), body, {}, name, secrets)
-
-
-def body_status(body: Mapping[str, Any]) -> int:
-    """The status that an error body names: its numeric code, or the one its type stands for; 500 where it says nothing."""
-    inner = body.get("error") or body
-    if not isinstance(inner, Mapping):
-        return 500
-    for key in ("code", "status", "status_code"):
-        value = inner.get(key)
-        if isinstance(value, int) or (isinstance(value, str) and value.isdigit()):
-            return int(value)
-    words = f"{inner.get('type')} {inner.get('code')}".lower()
-    for part, status in _WORDS.items():
-        if part in words:
-            return status
-    return 500
-
-
-_WORDS = {
-    "rate_limit": 429,
-    "overloaded": 529,
-    "quota": 429,
-    "authentication": 401,
-    "permission": 403,
-    "not_found": 404,
-    "context_length": 400,
-    "invalid_request": 400,
-    "unsupported": 400,
-}
-
-
-def retry_after(headers: Mapping[str, str]) -> float | None:
-    """Seconds that the server asks to wait: `retry-after-ms`, or `Retry-After` as seconds or date. `None` for none and for nonsense."""
-    milliseconds = headers.get("retry-after-ms")
-    value = headers.get("retry-after") or headers.get("Retry-After")
-    seconds = _number(milliseconds)
-    if seconds is not None and 0 <= seconds < 1e10:
-        return seconds / 1000
-    seconds = _number(value)
-    if seconds is None and value:
-        try:
-            seconds = max(0.0, parsedate_to_datetime(value).timestamp() - time.time())
-        except (ValueError, TypeError, OverflowError):
-            return None
-    return seconds if seconds is not None and 0 <= seconds < 1e7 else None
-
-
-def _number(text: str | None) -> float | None:
-    try:
-        return None if text is None else float(text)
-    except ValueError:
-        return None

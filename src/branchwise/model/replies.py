@@ -9,8 +9,9 @@ from typing import Any
 from branchwise.budget import Usage
 from branchwise.errors import ModelError, TransientError
 from branchwise.model.base import Outcome, Reply, Request, Sample
-from branchwise.model.faults import body_status, status_error
+from branchwise.model.faults import status_error
 from branchwise.model.reasoning import cut_at_stop, split_reasoning
+from branchwise.model.refusals import body_status
 
 __all__ = ["cut", "read_reply", "shares"]
 
