@@ -20,7 +20,8 @@ from branchwise.tasks import Item, Task, select
 from branchwise.tasks import task as find_task
 
 __all__ = [
-    "DEFAULT_SHOTS", "Entry", "Protocol", "Reference", "entry_of", "keys", "listed", "load", "names", "number", "reference_of", "text_of", "whole",
+    "DEFAULT_SHOTS", "Entry", "Protocol", "Reference", "entry_of", "keys", "listed", "load", "names", "number", "reference_of", "text_of",
+    "usual_shots", "whole",
 ]  # fmt: skip
 
 _TOP = ("name", "title", "source", "task", "data", "items", "temperature", "methods", "judge", "pairs", "published", "notes")
@@ -160,13 +161,18 @@ def entry_of(row: Any, task: Task, where: str) -> Entry:
 
 def _shots(task: Task, method: str, shots: int, where: str) -> dict[str, int]:
     """The setting that gives the prompt so many examples; none where the task's usual prompt has as many."""
-    usual = 0 if task.name in _NO_EXAMPLES else DEFAULT_SHOTS.get(method, 0)
+    usual = usual_shots(task.name, method)
     if shots == usual:
         return {}
     stem = {"tot_bfs": "propose", "io": "io", "refine": "io"}.get(method, "cot")
     if "shots" not in METHODS[method].settings or f"{stem}_{shots}shot" not in task.prompts:
         raise UsageError(f"{where}: task {task.name} has no prompt with {shots} examples for method {method} (its usual one has {usual})")
     return {"shots": shots}
+
+
+def usual_shots(task: str, method: str) -> int:
+    """How many examples a task's usual prompt for a method shows."""
+    return 0 if task in _NO_EXAMPLES else DEFAULT_SHOTS.get(method, 0)
 
 
 def reference_of(row: Any, where: str) -> Reference:

@@ -134,16 +134,21 @@ def test_published_figures_stand_beside_with_model_and_items(report: Report) -> 
     found = {(one.reference.label, one.reference.measure): one for one in report.published}
     one = found["ToT b=5", "any final state right (oracle)"]
     assert (one.reference.value, one.reference.model, one.reference.n, one.items) == (74, "GPT-4", 100, "901:1000")
+    assert one.ours == ()  # the log does not say its breadth, and the protocol has five of them
 
 
 def test_crosswords_have_letters_words_and_games(tmp_path: Path) -> None:
     """Case 39: three numbers for the output, three for the best state."""
     import_log(shared("crosswords/infoss_dfs_prune.json"), tmp_path / "out", data=shared("crosswords/mini0505.json"))
-    [cell] = build(tmp_path / "out", data={"crosswords": shared("crosswords/mini0505.json")}).to_json()["cells"]
+    document = build(tmp_path / "out", data={"crosswords": shared("crosswords/mini0505.json")}).to_json()
+    [cell] = document["cells"]
     parts = cell["traces"]["crosswords"]
     assert {name: round(100 * value, 1) for name, value in parts["output"].items()} == {"letters": 78.0, "words": 60.0, "games": 20.0}
     assert {n: round(100 * v, 1) for n, v in parts["best_state_oracle"].items()} == {"letters": 82.4, "words": 67.5, "games": 35.0}
     assert (cell["score"], cell["oracle"], cell["right_in_full"]) == (0.6, 0.675, 0.2)
+    beside = {one["label"]: one["ours"] for one in document["published"]}
+    assert [(one["method"], one["differs"]) for one in beside["ToT"]] == [("tot_dfs", None)]  # its settings are not recorded
+    assert beside["ToT - prune"] == []
 
 
 def test_without_the_key_there_is_no_score_and_a_note(tmp_path: Path) -> None:

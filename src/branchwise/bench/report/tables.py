@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from branchwise.bench.report.cells import Cell, Family, Repeated
 from branchwise.bench.report.document import Report
+from branchwise.bench.report.references import Ours
 from branchwise.bench.report.statistics import Interval
 from branchwise.bench.report.trees import Calibration, Trees
 from branchwise.bench.report.words import p_value, percent
@@ -215,14 +216,14 @@ def _crosswords(trees: dict[str, Trees]) -> Table:
     return Table("Crosswords: the output, and the best state visited", columns, rows, "The best state is chosen with the key (oracle).")
 
 
-def _ours(cell: Cell) -> str:
-    found = cell.repeated
+def _ours(ours: Ours) -> str:
+    cell, found, said = ours.cell, ours.cell.repeated, f"{ours.said}: " if ours.said else ""
     many = "" if found is None else f", mean@k {percent(found.mean)}, pass@k {percent(found.passed)} (oracle), k = {found.k or 'all'}"
-    return f"{percent(cell.score)} as chosen, {percent(cell.oracle)} oracle{many} ({cell.model}, {cell.items} items)"
+    return f"{said}{percent(cell.score)} as chosen, {percent(cell.oracle)} oracle{many} ({cell.method}, {cell.model}, {cell.items} items)"
 
 
 def published_table(report: Report) -> Table:
-    """Published figures, and ours of the same method."""
+    """Published figures, and ours of the same method, with the settings in which ours differ."""
     rows = []
     for one in report.published:
         ref = one.reference
