@@ -109,7 +109,7 @@ def test_the_plain_baseline_may_win_and_the_report_says_so(tmp_path: Path) -> No
     [words] = report.baseline
     assert "The plain baseline wins, beyond chance, over tot_bfs" in words
     assert "No method was shown to be better than the plain baseline, and none was even ahead of it." in words
-    with pytest.raises(UsageError, match="no method 'nothing' in this run: cot, tot_bfs"):
+    with pytest.raises(UsageError, match="no method 'nothing' in this run; known: cot, tot_bfs"):
         build(tmp_path / "a", traces=False, baseline="nothing")
     other = build(tmp_path / "a", traces=False, baseline="tot_bfs")
     assert other.pairs[0].method == "cot"

@@ -15,9 +15,10 @@ from typing import Any
 
 from branchwise.bench.report.cells import Cell, CellKey, Family, cells, families, ordered
 from branchwise.bench.report.curves import Curve, cost_points, visited_curves
+from branchwise.bench.report.entries import meanings
 from branchwise.bench.report.gather import Gathered, gather
 from branchwise.bench.report.imported import imported, is_imported
-from branchwise.bench.report.pairs import Pair, against
+from branchwise.bench.report.pairs import Pair, against, check_baseline
 from branchwise.bench.report.references import Beside, references
 from branchwise.bench.report.spending import Spending, spending
 from branchwise.bench.report.trees import Trees, added
@@ -45,7 +46,7 @@ class Report:
     pairs: Sequence[Pair]
     spending: Sequence[Spending]
     baseline: Sequence[str]
-    """What the plain baseline does, a paragraph a task and model."""
+    """What the baseline does, a paragraph a task and model."""
     published: Sequence[Beside]
     notes: Sequence[str]
     invalid: Sequence[tuple[str, str]]
@@ -145,16 +146,17 @@ def _report(
     rows: Sequence[Row], found: Gathered, manifest: Mapping[str, Any], baseline: str | None, clock: bool, told: Sequence[str]
 ) -> Report:
     table = cells(rows)
-    if baseline is not None and not any(cell.method == baseline for cell in table):
-        raise UsageError(f"no method {baseline!r} in this run: {', '.join(sorted({cell.method for cell in table}))}")
+    compared = families(table)
+    lacking = check_baseline(compared, baseline)
     facts: dict[CellKey, list[Any]] = {}
     for row in rows:
         facts.setdefault((row.task, row.method, row.model), []).extend(found.by_unit.get(row.unit, ()))
-    pairs, spent = against(table, baseline), spending(table, manifest.get("equal"))
+    pairs, spent = against(compared, meanings(manifest), baseline), spending(table, manifest.get("equal"))
     return Report(
         title=title(table, spent), fair=not any(one.broken for one in spent), cells=table,
         trees={key: added(parts) for key, parts in facts.items() if parts}, pairs=pairs, spending=spent,
-        baseline=baseline_words(table, pairs), published=references(table, manifest), notes=[*_notes(rows, found, manifest), *told, *trouble(table)],
+        baseline=baseline_words(table, pairs), published=references(table, manifest),
+        notes=[*lacking, *_notes(rows, found, manifest), *told, *trouble(table)],
         invalid=sorted({(row.task, row.item) for row in rows if row.verdict == "invalid_gold"}),
         failed=[(row.task, row.item, row.method, row.error or "") for row in rows if row.verdict == "failed"],
         about={name: manifest[name] for name in _ABOUT if name in manifest}, clock=clock,

@@ -7,15 +7,17 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from branchwise.bench.report.cells import Cell, families
+from branchwise.bench.report.cells import Family
+from branchwise.bench.report.entries import Meanings, meant_by
 from branchwise.bench.report.statistics import Interval, holm, paired_interval, paired_test, rounded
+from branchwise.errors import UsageError, nearest
 
-__all__ = ["ALPHA", "Pair", "against", "baseline_of", "compared"]
+__all__ = ["ALPHA", "Pair", "against", "baseline_of", "check_baseline", "compared"]
 
 ALPHA = 0.05
 """Below which a corrected p-value counts as a difference."""
 _PLAIN = ("cot", "io")
-"""What a plain baseline is: one chain, else one answer."""
+"""What a plain baseline is, by its preset: one chain, else one answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -39,6 +41,8 @@ class Pair:
     p_holm: float = 1.0
     together: int = 1
     """Tests that were corrected together."""
+    plain: bool = False
+    """Whether the baseline is a plain prompt (cot, io), and not a search or a vote."""
 
     @property
     def found(self) -> bool:
@@ -65,24 +69,46 @@ def compared(ours: Mapping[str, float], theirs: Mapping[str, float]) -> Pair:
     )  # fmt: skip
 
 
-def baseline_of(methods: Sequence[str], asked: str | None = None) -> str | None:
-    """The plain baseline among methods: what was asked for, else cot, else io, else the first."""
-    if asked is not None:
-        return asked if asked in methods else None
-    names = {name.casefold(): name for name in reversed(methods)}
-    return next((names[plain] for plain in _PLAIN if plain in names), methods[0] if methods else None)
+def baseline_of(family: Family, meant: Meanings, asked: str | None = None) -> str | None:
+    """The name of a family's baseline: what was asked for, where the family has it; else the first cot, else the first io, else the first.
+
+    What was asked for is a name of the family, or a method's label that one name of it stands for. `None` in a family of nothing.
+    """
+    if asked is not None and (name := _asked(family, asked)) is not None:
+        return name
+    presets = [(meant_by(meant, family.task, cell.method).method, name) for name, cell in family.cells.items()]
+    plain = next((name for wanted in _PLAIN for preset, name in presets if preset == wanted), None)
+    return next(iter(family.cells), None) if plain is None else plain
 
 
-def against(found: Sequence[Cell], asked: str | None = None) -> list[Pair]:
+def check_baseline(found: Sequence[Family], asked: str | None) -> list[str]:
+    """Notes on the families where nothing is tested against `asked`. Raises `UsageError`, with the nearest names, where none has it."""
+    if asked is None:
+        return []
+    has = [family for family in found if _asked(family, asked) is not None]
+    if not has:
+        raise UsageError(f"no method {asked!r} in this run{nearest(asked, {name for family in found for name in family.cells})}")
+    lacking = [f"{family.title}: no method {asked!r} here; it keeps its own baseline" for family in found if family not in has]
+    return lacking + [f"{family.title}: {asked!r} is alone here, so nothing is tested against it" for family in has if len(family.cells) == 1]
+
+
+def _asked(family: Family, asked: str) -> str | None:
+    """The name in a family that `asked` stands for; models that are compared have names of method and model."""
+    labelled = [name for name, cell in family.cells.items() if cell.method == asked]
+    return asked if asked in family.cells else labelled[0] if len(labelled) == 1 else None
+
+
+def against(found: Sequence[Family], meant: Meanings, asked: str | None = None) -> list[Pair]:
     """Every method against the baseline of its family."""
     pairs: list[Pair] = []
-    for family in families(found):
-        base = baseline_of(list(family.cells), asked)
+    for family in found:
+        base = baseline_of(family, meant, asked)
         if base is None:
             continue
-        theirs = family.cells[base].scores
+        theirs = family.cells[base]
+        plain = meant_by(meant, family.task, theirs.method).plain
         tests = [
-            replace(compared(cell.scores, theirs), task=family.task, model=family.model, baseline=base, method=name)
+            replace(compared(cell.scores, theirs.scores), task=family.task, model=family.model, baseline=base, method=name, plain=plain)
             for name, cell in family.cells.items()
             if name != base
         ]

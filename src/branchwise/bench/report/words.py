@@ -1,4 +1,4 @@
-"""Sentences of the report: its title, what the plain baseline does, and what to mistrust. Knows no markup."""
+"""Sentences of the report: its title, what the baseline does, and what to mistrust. Knows no markup."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _spread(one: Spending) -> str:
 
 
 def baseline_words(cells: Sequence[Cell], pairs: Sequence[Pair]) -> list[str]:
-    """A paragraph a task and model: what the plain baseline reaches, and which methods are better, worse, or not told apart from it."""
+    """A paragraph a task and model: what the baseline reaches, and which methods are better, worse, or not told apart from it."""
     groups: dict[tuple[str, str], list[Pair]] = {}
     for pair in pairs:
         groups.setdefault((pair.task, pair.model), []).append(pair)
@@ -66,10 +66,12 @@ def baseline_words(cells: Sequence[Cell], pairs: Sequence[Pair]) -> list[str]:
 
 
 def _paragraph(family: Family, pairs: Sequence[Pair]) -> str:
-    base = family.cells[pairs[0].baseline]
+    name, plain = pairs[0].baseline, pairs[0].plain
+    base = family.cells[name]
     what = "score" if base.graded else "accuracy"
+    called = "plain baseline" if plain else f"baseline {name}"
     said = [
-        f"{family.title}: the plain baseline {pairs[0].baseline} has {what} {percent(base.score)} "
+        f"{family.title}: the {'plain ' if plain else ''}baseline {name} has {what} {percent(base.score)} "
         f"[{percent(base.interval.low)}, {percent(base.interval.high)}] on {base.items} items."
     ]
     better, worse = [p for p in pairs if p.found and p.difference > 0], [p for p in pairs if p.found and p.difference < 0]
@@ -77,12 +79,12 @@ def _paragraph(family: Family, pairs: Sequence[Pair]) -> str:
     if better:
         said.append(f"Better beyond chance: {'; '.join(map(_pair, better))}.")
     if worse:
-        said.append(f"The plain baseline wins, beyond chance, over {'; '.join(map(_pair, worse))}.")
+        said.append(f"The {called} wins, beyond chance, over {'; '.join(map(_pair, worse))}.")
     if same:
         said.append(f"No difference is shown for {'; '.join(map(_pair, same))}.")
     if not better:
         ahead = [p.method for p in pairs if p.difference > 0]
-        said.append("No method was shown to be better than the plain baseline" + ("." if ahead else ", and none was even ahead of it."))
+        said.append(f"No method was shown to be better than the {called}" + ("." if ahead else ", and none was even ahead of it."))
     return " ".join(said)
 
 
