@@ -11,7 +11,7 @@ from typing import Any
 from branchwise.bench.desk import Desk
 from branchwise.bench.golds import own_golds
 from branchwise.bench.grid import Grid, make_grid
-from branchwise.bench.purse import Purse, Pursed, drain, sum_of
+from branchwise.bench.purse import Purse, Pursed, drain
 from branchwise.bench.rows import Row
 from branchwise.bench.runner import run_here
 from branchwise.bench.spec import spec_of
@@ -58,16 +58,16 @@ def grid(data: Path | None = None, overrides: Any = None, **top: Any) -> Grid:
 
 def run(
     made: Grid, folder: Path, model: LanguageModel, *, jobs: int = 4, purse: Purse | None = None, stop: Stop | None = None, price: Any = FREE,
-    said: list[str] | None = None, **desk_settings: Any,
+    said: list[str] | None = None, limits: Budget | None = None, **desk_settings: Any,
 ) -> list[Row]:  # fmt: skip
-    """The rows of a whole run in this process, with a clock that stands still."""
+    """The rows of a whole run in this process, with a clock that stands still. `limits` are those of the whole, where there is no `purse`."""
     from branchwise.bench.runner import Events
 
     async def go() -> list[Row]:
         notices = said if said is not None else []
         with Desk(made, folder, notice=notices.append, **desk_settings) as desk:
             ending = stop or Stop()
-            money = purse or Purse(Budget(), spent=sum_of(desk.spent()))
+            money = purse or desk.purse(limits or Budget())
             paid = Limited(Pursed(model, money, price, lambda: drain(ending)), 8)
             await run_here(
                 desk, lambda route: nullcontext(paid), lambda route: price, jobs=jobs, stop=ending, retry=ONCE, clock=lambda: 0.0,

@@ -15,10 +15,11 @@ from typing import Any
 
 import orjson
 
-from branchwise.batch import spent_in
+from branchwise.bench.book import Book, Sum, booked, earlier
 from branchwise.bench.grid import Grid, Unit
+from branchwise.bench.purse import Purse
 from branchwise.bench.rows import MANIFEST, ROWS, TRACES, Row, RowFile, read_manifest
-from branchwise.budget import Usage
+from branchwise.budget import Budget
 from branchwise.errors import BranchwiseError, UsageError
 from branchwise.result import versions
 
@@ -41,6 +42,7 @@ class Desk:
         self.manifest: dict[str, Any] = grid.manifest()
         self._rows = RowFile(folder, notice)
         self._known = {unit.id for unit in grid.units}
+        self._book: Book | None = None
 
     def __enter__(self) -> Desk:
         self._rows.__enter__()
@@ -52,7 +54,13 @@ class Desk:
         return self
 
     def __exit__(self, *exc: object) -> None:
+        self._close_book()
         self._rows.__exit__(*exc)
+
+    def _close_book(self) -> None:
+        if self._book is not None:
+            self._book.close()
+            self._book = None
 
     @property
     def done(self) -> Mapping[str, Row]:
@@ -82,14 +90,15 @@ class Desk:
         self.manifest["equal"]["amounts"].setdefault(task, {})[model] = amount
         self._write()
 
-    def spent(self) -> Usage:
-        """What earlier sessions paid: by the rows, and by the traces of units that have none."""
-        total = sum((Usage.from_json(row.paid or row.usage) for row in self.done.values()), Usage())
-        folder = self.folder / TRACES
-        for path in sorted(folder.glob("*.jsonl")) if folder.is_dir() else ():
-            if path.name.split(".")[0] not in self.done:
-                total += spent_in(path)
-        return total
+    def spent(self) -> Sum:
+        """What all sessions paid, whatever became of its rows and traces; a request whose end is not known counts with its worst case."""
+        return booked(self.folder) or Sum()
+
+    def purse(self, limits: Budget, *, calls_per_minute: float | None = None, tokens_per_minute: float | None = None) -> Purse:
+        """The purse of this folder: what earlier sessions paid counts, and later ones will know what this one pays."""
+        self._close_book()
+        self._book = Book(self.folder)
+        return Purse(limits, book=self._book, calls_per_minute=calls_per_minute, tokens_per_minute=tokens_per_minute)
 
     def counts(self) -> Counter[str]:
         """Rows by verdict, and `missing`."""
@@ -108,6 +117,8 @@ class Desk:
                 f"{self.folder} has rows of {len(stale)} units that this command does not name (such as {row.task} item {row.item}, "
                 f"{row.method}, {row.model}, seed {row.seed}): name them too, or another folder with --out, or --force to set them aside"
             )
+        if booked(self.folder) is None:  # new, or of a version that kept no book
+            Book(self.folder, earlier(self.folder, self.done)).close()
         again = [row for row in self.done.values() if self._retry and row.status == "failed"]
         if stale or again:
             self._set_aside({row.unit for row in (*stale, *again)})

@@ -10,7 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from branchwise.bench.purse import Purse, Sum, Till
+from branchwise.bench.book import Book, Sum
+from branchwise.bench.purse import Purse, Till
 from branchwise.bench.rows import TRACES
 from branchwise.budget import Budget
 
@@ -23,10 +24,11 @@ Op = tuple[Any, ...]
 class Office:
     """One for a bench, on the machine with the run folder. A unit belongs to the worker that took it last; others cannot write its traces."""
 
-    def __init__(self, folder: str, limits: Budget, spent: Sum, calls_per_minute: float | None, tokens_per_minute: float | None) -> None:
+    def __init__(self, folder: str, limits: Budget, calls_per_minute: float | None, tokens_per_minute: float | None) -> None:
         self._folder = Path(folder) / TRACES
         _alone(self._folder)
-        self._purse = Purse(limits, spent=spent, calls_per_minute=calls_per_minute, tokens_per_minute=tokens_per_minute)
+        self._book = Book(Path(folder))  # after the office before has written its last line
+        self._purse = Purse(limits, book=self._book, calls_per_minute=calls_per_minute, tokens_per_minute=tokens_per_minute)
         self._owners: dict[str, str] = {}
 
     async def take(self, owner: str, unit: str) -> dict[str, bytes]:
@@ -87,6 +89,10 @@ class Office:
         """What was spent, and the limit that is used up."""
         return self._purse.spent, self._purse.empty
 
+    def close(self) -> None:
+        """Nothing more is charged here. The end of the process does it, too."""
+        self._book.close()
+
 
 class Link(Till):
     """A worker's line to the office. What it tells is sent in order, one message at a time, each with all that has come up meanwhile.
@@ -110,7 +116,12 @@ class Link(Till):
         self._asking.append((ticket, worst, said))
         if self._asks is None:
             self._asks = asyncio.ensure_future(self._ask())
-        return await said
+        try:
+            return await said
+        except asyncio.CancelledError:
+            if said.done() and not said.cancelled() and said.exception() is None and said.result():
+                await self.settle(ticket, Sum())  # granted a moment ago, and nothing was sent
+            raise
 
     async def _ask(self) -> None:
         """Ask for everybody who waits, until nobody does. What was granted to one who is gone is given back."""

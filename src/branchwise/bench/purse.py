@@ -1,6 +1,7 @@
 """One budget and one rate for all units of a bench, wherever they run: a request is paid for in advance, at its worst, and settled when it ends.
 
-Knows no model and no cluster. What was promised holds exactly: what is spent and what is held never exceed the limits together.
+Knows no model and no cluster. What was promised holds exactly: what is spent and what is held never exceed the limits together. So a request
+whose cost nobody tells, because it was cut off, counts with its worst case.
 """
 
 from __future__ import annotations
@@ -8,35 +9,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from itertools import count
 
-from branchwise.budget import Budget, Price, Usage
-from branchwise.errors import ModelError, OutOfBudget, UsageError
+from branchwise.bench.book import NOTHING, Book, Sum, sum_of
+from branchwise.budget import Budget, Price
+from branchwise.errors import MissingCall, ModelError, OutOfBudget, UsageError
 from branchwise.model.base import LanguageModel, Reply, Request
 from branchwise.model.layers.metered import request_bound
 from branchwise.solve import Stop
 
 __all__ = ["Pace", "Purse", "Pursed", "Sum", "Till", "drain", "sum_of"]
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """Calls, tokens, and millionths of a dollar."""
-
-    calls: int = 0
-    tokens: int = 0
-    cost: int = 0
-
-    def __add__(self, other: Sum) -> Sum:
-        return Sum(self.calls + other.calls, self.tokens + other.tokens, self.cost + other.cost)
-
-    def __sub__(self, other: Sum) -> Sum:
-        return Sum(self.calls - other.calls, self.tokens - other.tokens, self.cost - other.cost)
-
-
-def sum_of(usage: Usage) -> Sum:
-    """What `usage` is; an unknown price counts as nothing, so a limit in dollars needs a known one."""
-    return Sum(usage.calls, usage.tokens, usage.cost or 0)
 
 
 class Pace:
@@ -74,16 +56,18 @@ class Till:
 
 
 class Purse(Till):
-    """The budget and the rates. `spent` is what earlier sessions have spent of it; first come, first served."""
+    """The budget and the rates; first come, first served. `book` has what earlier sessions have spent of it, and is told of every request;
+    without one `spent` says it."""
 
     def __init__(
-        self, budget: Budget, *, spent: Sum = Sum(), calls_per_minute: float | None = None, tokens_per_minute: float | None = None,
-        clock: Callable[[], float] = time.monotonic,
+        self, budget: Budget, *, book: Book | None = None, spent: Sum = NOTHING, calls_per_minute: float | None = None,
+        tokens_per_minute: float | None = None, clock: Callable[[], float] = time.monotonic,
     ) -> None:  # fmt: skip
         for rate in (calls_per_minute, tokens_per_minute):
             if rate is not None and not rate > 0:
                 raise UsageError(f"a rate of {rate} a minute allows nothing")
-        self._budget, self.spent = budget, spent
+        self._budget, self._book = budget, book
+        self.spent = spent if book is None else book.before
         self._holds: dict[str, Sum] = {}
         self._gone: set[str] = set()
         self._calls, self._tokens = Pace(calls_per_minute, clock), Pace(tokens_per_minute, clock)
@@ -125,6 +109,8 @@ class Purse(Till):
         return True
 
     def _hold(self, ticket: str, worst: Sum) -> None:
+        if self._book is not None:
+            self._book.hold(ticket, worst)
         self._holds[ticket] = worst
         self._calls.take(worst.calls)
         self._tokens.take(worst.tokens)
@@ -135,6 +121,8 @@ class Purse(Till):
         self.spent += spent
         self._tokens.give_back(max(0, held.tokens - spent.tokens))
         self._changed.set()
+        if self._book is not None:
+            self._book.paid(ticket, spent)
 
     async def lost(self, owner: str) -> None:
         """A worker is gone: what its requests held may have been spent, and counts as spent; those that wait get nothing.
@@ -162,6 +150,10 @@ def drain(stop: Stop) -> None:
     stop.asked = True
 
 
+_NUMBERS = count(1)
+"""Of tickets: different in a process, whatever models it opens."""
+
+
 class Pursed:
     """Every request of `inner` is reserved before it starts and settled when it ends. `on_empty` is told when there is nothing left.
 
@@ -172,7 +164,6 @@ class Pursed:
         self, inner: LanguageModel, till: Till, price: Price | Mapping[str, Price | None] | None, on_empty: Callable[[], None], owner: str = ""
     ) -> None:
         self._inner, self._till, self._price, self._on_empty, self._owner = inner, till, price, on_empty, owner
-        self._number = 0
 
     @property
     def name(self) -> str:
@@ -185,25 +176,19 @@ class Pursed:
         return self._inner.identity
 
     async def sample(self, request: Request) -> Reply:
-        """The reply of `inner`."""
+        """The reply of `inner`. What ends otherwise than in a reply, or an error that says what it cost, is charged at its worst."""
         if request.free:
             return await self._inner.sample(request)
-        self._number += 1
-        ticket = f"{self._owner}/{self._number}"
-        bound, price = request_bound(request), self._price_of(request.role)
-        dear = 0 if price is None else price.cost(bound.prompt_tokens, bound.completion_tokens) + bound.calls
-        if not await self._till.reserve(ticket, Sum(bound.calls, bound.tokens, dear if dear > bound.calls else 0)):
+        ticket, price = f"{self._owner}/{next(_NUMBERS)}", self._price_of(request.role)
+        spent = worst = _worst(request, price)
+        if not await self._till.reserve(ticket, worst):
             self._on_empty()
             raise OutOfBudget("total")
-        spent = Sum(request.n)
         try:
             reply = await self._inner.sample(request)
-            usage = sum((sample.usage for sample in reply.samples), Usage())
-            cost = 0 if price is None else price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens)
-            spent = Sum(usage.calls, usage.tokens, cost)
+            spent = _paid(reply, price)
         except ModelError as error:
-            prompt, completion = error.spent
-            spent = Sum(request.n, prompt + completion, 0 if price is None else price.cost(prompt, completion))
+            spent = _failed(error, request, price, worst)
             raise
         else:
             return reply
@@ -212,3 +197,28 @@ class Pursed:
 
     def _price_of(self, role: str) -> Price | None:
         return self._price.get(role) if isinstance(self._price, Mapping) else self._price
+
+
+def _worst(request: Request, price: Price | None) -> Sum:
+    """The most that a request can cost; each sample is rounded up by itself, so each can cost one millionth more than its share."""
+    bound = request_bound(request)
+    cost = 0 if price is None else price.cost(bound.prompt_tokens, bound.completion_tokens)
+    return Sum(bound.calls, bound.tokens, cost + bound.calls if cost else 0)
+
+
+def _paid(reply: Reply, price: Price | None) -> Sum:
+    """What a reply cost, each sample for itself, as in the rows."""
+    usages = [sample.usage for sample in reply.samples]
+    if price is not None:
+        usages = [usage.costing(price.cost(usage.prompt_tokens, usage.completion_tokens, usage.cached_prompt_tokens)) for usage in usages]
+    return sum(map(sum_of, usages), Sum())
+
+
+def _failed(error: ModelError, request: Request, price: Price | None, worst: Sum) -> Sum:
+    """What a failed request cost: what the server told, or nothing but its calls; the worst where that is an estimate of what was cut off."""
+    if isinstance(error, MissingCall):
+        return Sum()
+    if error.estimated:
+        return worst
+    prompt, completion = error.spent
+    return Sum(request.n, prompt + completion, 0 if price is None else price.cost(prompt, completion))

@@ -21,7 +21,7 @@ from typing import Any, cast
 from branchwise.bench.desk import Desk
 from branchwise.bench.grid import Unit
 from branchwise.bench.office import Office
-from branchwise.bench.purse import Sum, drain, sum_of
+from branchwise.bench.purse import Sum, drain
 from branchwise.bench.ray_worker import Bencher, Job
 from branchwise.bench.rows import Row
 from branchwise.bench.runner import Events, all_of, amounts, groups
@@ -165,7 +165,7 @@ async def run_on_cluster(
     stop, events = stop or Stop(), events or Events()
     here = ray.util.scheduling_strategies.NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=False)
     make = ray.remote(Office).options(num_cpus=0, scheduling_strategy=here, max_concurrency=_WAITERS)
-    office = make.remote(str(desk.folder.resolve()), limits, sum_of(desk.spent()), calls_per_minute, tokens_per_minute)
+    office = make.remote(str(desk.folder.resolve()), limits, calls_per_minute, tokens_per_minute)
     cluster = Cluster(ray, job, office, workers or len([node for node in ray.nodes() if node["Alive"]]), jobs, events.say)
     on_cluster(cluster)
     timer = None if seconds is None else asyncio.get_running_loop().call_later(seconds, stop.now)

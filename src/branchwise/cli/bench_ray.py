@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext, redirect_stdout
 from typing import Any
 
 from branchwise.bench.desk import Desk
-from branchwise.bench.purse import Sum, sum_of
+from branchwise.bench.purse import Sum
 from branchwise.bench.ray_runner import connected, run_on_cluster
 from branchwise.bench.ray_worker import Job
 from branchwise.bench.runner import Events
@@ -40,7 +40,7 @@ async def run_on_ray(
         data={task: one["sha256"][:16] for task, one in desk.grid.data.items()}, environ=keys,
         key_file=str(flags["key_file"].resolve()) if flags["key_file"] else "",
     )  # fmt: skip
-    spent = [sum_of(desk.spent())]
+    spent = [desk.spent()]
     live = Live(desk, say, lambda: spent[0], quiet=flags["quiet"])
 
     def totals(now: Sum) -> None:

@@ -13,7 +13,7 @@ import click
 
 from branchwise.bench.desk import Desk
 from branchwise.bench.grid import Grid
-from branchwise.bench.purse import Purse, drain, sum_of
+from branchwise.bench.purse import drain
 from branchwise.bench.runner import Events, run_here
 from branchwise.budget import Budget
 from branchwise.cli.bench_flags import bench_options, grid_of, total_of
@@ -136,7 +136,7 @@ async def _run(
                     desk, flags, limits, rates, price, jobs=jobs, parallel=parallel, seconds=total.get("seconds"), stop=stop, say=say,
                     command=command,
                 )  # fmt: skip
-            purse = Purse(limits, spent=sum_of(desk.spent()), calls_per_minute=rates["calls"], tokens_per_minute=rates["tokens"])
+            purse = desk.purse(limits, calls_per_minute=rates["calls"], tokens_per_minute=rates["tokens"])
             live = Live(desk, say, lambda: purse.spent, quiet=flags["quiet"])
             opened = opener(
                 desk.grid.spec, purse, price, lambda: drain(stop), parallel=parallel, key_file=flags["key_file"], say=say, bar=bar

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from branchwise.bench.book import SPENT, Sum, sum_of
 from branchwise.bench.desk import Desk
 from branchwise.bench.grading.verdicts import Gold
 from branchwise.bench.rows import MANIFEST, ROWS, TRACES, read_manifest, read_rows
-from branchwise.errors import TransientError, UsageError
+from branchwise.budget import Budget, Price, Usage
+from branchwise.errors import PermanentError, TransientError, UsageError
 from branchwise.model.base import Request
-from branchwise.model.scripted import Scripted
+from branchwise.model.scripted import Scripted, tokens
 from support.bench_grid import by_unit, grid, run
 
 HANDS = "Rank,Puzzles\n1,1 1 4 6\n2,1 1 11 11\n3,1 1 3 8\n"
@@ -151,6 +154,96 @@ def test_failed_units_are_run_again_when_that_is_asked_for(tmp_path: Path) -> No
     assert {(row.status, row.answer) for row in rows} == {("ok", "3")}
     assert read_rows(tmp_path) == rows
     assert len(list((tmp_path / TRACES).glob("*.old"))) == 2
+
+
+def failing_second() -> tuple[Scripted, list[Usage]]:
+    """A model whose every second call fails for good, paid for with 5 and 2 tokens; and what it was asked for, as its server bills it."""
+    billed: list[Usage] = []
+
+    async def fails(request: Request) -> None:
+        if len(billed) % 2:
+            billed.append(Usage(calls=1, prompt_tokens=5, completion_tokens=2))
+            error = PermanentError("away")
+            error.spent = (5, 2)
+            raise error
+
+    def answer(request: Request, index: int) -> str:
+        text = "The answer is 3."
+        billed.append(Usage(calls=1, prompt_tokens=tokens("".join(m.content for m in request.messages)), completion_tokens=tokens(text)))
+        return text
+
+    return Scripted(answer, latency=fails), billed
+
+
+def billed_sum(billed: list[Usage]) -> Sum:
+    price = Price(1, 1)
+    return sum((sum_of(usage.costing(price.cost(usage.prompt_tokens, usage.completion_tokens))) for usage in billed), Sum())
+
+
+def test_what_was_paid_for_failed_units_counts_for_ever(tmp_path: Path) -> None:
+    """A unit of which every second call fails, five starts with a limit of 6 calls: 2, 4, 6 were sent, then nothing more."""
+    model, billed = failing_second()
+    made = grid(tasks=[{"task": "gsm8k", "items": "1"}], methods=["refine?rounds=2"])
+    sent: list[int] = []
+    for number in range(5):
+        rows = run(made, tmp_path, model, limits=Budget(calls=6), price=Price(1, 1), retry_failed=number > 0)
+        sent.append(len(billed))
+        assert [row.status for row in rows] == (["failed"] if number < 3 else [])
+        with Desk(made, tmp_path) as desk:
+            assert desk.spent() == billed_sum(billed)
+    assert sent == [2, 4, 6, 6, 6]
+    assert billed_sum(billed).tokens == billed_sum(billed).cost > 6 * 7
+
+
+@pytest.mark.parametrize("limit", ["tokens", "cost"])
+def test_tokens_and_dollars_that_were_paid_count_for_ever_too(tmp_path: Path, limit: str) -> None:
+    """A limit that two starts and the worst case of another request fill: the server is never asked for more, however often one tries again."""
+    made = grid(tasks=[{"task": "gsm8k", "items": "1"}], methods=["refine?rounds=2"], max_tokens=50)
+    model, billed = failing_second()
+    run(made, tmp_path / "free", model, price=Price(1, 1))
+    twice = billed_sum(billed) + billed_sum(billed)
+    model, billed = failing_second()
+    room = twice.tokens + 4000
+    limits = Budget(tokens=room) if limit == "tokens" else Budget(cost=room / 1e6)
+    for number in range(400):
+        run(made, tmp_path / "limited", model, limits=limits, price=Price(1, 1), retry_failed=number > 0)
+        if len(billed) < 2 * (number + 1):
+            break
+    assert 4 < len(billed) < 800
+    count = len(billed)
+    run(made, tmp_path / "limited", model, limits=limits, price=Price(1, 1), retry_failed=True)
+    assert len(billed) == count
+    assert billed_sum(billed).tokens <= room
+    with Desk(made, tmp_path / "limited") as desk:
+        assert desk.spent() == billed_sum(billed)
+
+
+def test_what_was_paid_for_rows_that_force_sets_aside_counts_for_ever(tmp_path: Path) -> None:
+    """Two calls under one setting, two under the next: with a limit of 5, one more; then none, also when rows and traces are gone."""
+    model, asked = counting()
+    for number, (temperature, sent) in enumerate([(0.1, 2), (0.2, 4), (0.3, 5), (0.4, 5)]):
+        run(grid(temperature=temperature), tmp_path, model, limits=Budget(calls=5), force=number > 0, jobs=1)
+        assert len(asked) == sent
+    (tmp_path / ROWS).unlink()
+    shutil.rmtree(tmp_path / TRACES)
+    run(grid(temperature=0.4), tmp_path, model, limits=Budget(calls=5))
+    assert len(asked) == 5
+    with Desk(grid(temperature=0.4), tmp_path) as desk:
+        assert desk.spent().calls == 5
+
+
+def test_a_folder_without_a_book_begins_one_with_what_its_rows_and_traces_tell(tmp_path: Path) -> None:
+    """As an earlier version left it: two calls in rows that are set aside, two in rows that stay."""
+    model, asked = counting()
+    run(grid(temperature=0.1), tmp_path, model)
+    run(grid(temperature=0.2), tmp_path, model, force=True)
+    (tmp_path / SPENT).unlink()
+    for _ in range(2):
+        with Desk(grid(temperature=0.2), tmp_path) as desk:
+            assert desk.spent().calls == 4 == len(asked)
+    (tmp_path / SPENT).unlink()
+    with Desk(grid(temperature=0.3), tmp_path, force=True) as desk:
+        assert desk.spent().calls == 4, "counted before rows are set aside"
 
 
 def test_two_benches_do_not_write_to_one_folder(tmp_path: Path) -> None:

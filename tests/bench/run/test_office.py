@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from branchwise.bench.book import Book, booked
 from branchwise.bench.office import Link, Mirror, Office
 from branchwise.bench.purse import Sum
 from branchwise.bench.rows import TRACES
@@ -31,8 +32,20 @@ class Handle:
         return SimpleNamespace(remote=remote)
 
 
+OPEN: list[Office] = []
+
+
+@pytest.fixture(autouse=True)
+def closed() -> Iterator[None]:
+    """Offices that a test opened are closed after it."""
+    yield
+    while OPEN:
+        OPEN.pop().close()
+
+
 def office(folder: Path, limits: Budget | None = None) -> Handle:
-    return Handle(Office(str(folder), limits or Budget(), Sum(), None, None))
+    OPEN.append(Office(str(folder), limits or Budget(), None, None))
+    return Handle(OPEN[-1])
 
 
 def add(path: Path, line: bytes) -> None:
@@ -211,6 +224,57 @@ def test_what_is_granted_to_one_who_is_gone_is_given_back(tmp_path: Path) -> Non
         assert home.actor._purse.held == Sum(2)
 
     asyncio.run(go())
+
+
+def test_what_is_granted_to_one_who_is_cancelled_in_that_moment_is_given_back(tmp_path: Path) -> None:
+    """The answer is there and its task has not seen it yet: nothing was sent."""
+
+    async def go() -> None:
+        home = office(tmp_path / "home", Budget(calls=4))
+        link = Link(home, "w", True)
+        for turns in range(8):
+            ticket = f"w/{turns}"
+            late = asyncio.ensure_future(link.reserve(ticket, Sum(3)))
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            late.cancel()
+            await asyncio.gather(late, return_exceptions=True)
+            if not late.cancelled():
+                await link.settle(ticket, Sum())
+            for _ in range(20):
+                await asyncio.sleep(0)  # the answer to one who is gone comes after it
+            assert home.actor._purse.held == Sum()
+        assert await home.actor.state() == (Sum(), "")
+
+    asyncio.run(go())
+
+
+def test_what_was_paid_before_counts_and_what_is_paid_is_kept(tmp_path: Path) -> None:
+    """Five calls and 40 tokens of an earlier session, and two calls of 10 tokens now: seven and 60; four more do not fit into ten."""
+    book = Book(tmp_path / "home")
+    book.paid("/1", Sum(5, 40))
+    book.close()
+
+    async def go() -> None:
+        home = office(tmp_path / "home", Budget(calls=10))
+        link = Link(home, "w", True)
+        assert await link.reserve("w/1", Sum(2, 50))
+        await link.settle("w/1", Sum(2, 20))
+        assert booked(tmp_path / "home") == Sum(7, 60)
+        assert not await link.reserve("w/2", Sum(4, 50))
+        assert await home.actor.state() == (Sum(7, 60), "calls")
+
+    asyncio.run(go())
+
+
+def test_what_a_worker_that_died_held_is_in_the_book_at_its_worst(tmp_path: Path) -> None:
+    async def go() -> None:
+        home = office(tmp_path / "home", Budget(calls=10))
+        assert await Link(home, "w", True).reserve("w/1", Sum(2, 50, 7))
+        await home.actor.lost("w")
+
+    asyncio.run(go())
+    assert booked(tmp_path / "home") == Sum(2, 50, 7)
 
 
 def test_an_office_that_fails_fails_those_who_wait(tmp_path: Path) -> None:

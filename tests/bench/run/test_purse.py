@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
+from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
+from branchwise.bench.book import Book, booked
 from branchwise.bench.purse import Pace, Purse, Pursed, Sum
 from branchwise.budget import Budget, Price
-from branchwise.errors import OutOfBudget, TransientError, UsageError
-from branchwise.model.base import Message, Request
+from branchwise.errors import MissingCall, OutOfBudget, TransientError, UsageError
+from branchwise.model.base import Message, Reply, Request
 from branchwise.model.scripted import Scripted
 
 ASK = Request((Message("user", "a question"),), max_tokens=20)
@@ -187,21 +191,126 @@ def test_a_request_is_charged_what_it_took_also_when_it_fails() -> None:
     assert purse.held == Sum()
 
 
-def test_cancelled_requests_give_their_hold_back() -> None:
+WORST = Sum(1, len("a question") + 64 + 20, (10 + 64) * 2 + 20 * 4 + 1)
+"""Of `ASK` at 2 and 4 dollars a million tokens: as many prompt tokens as bytes and what a template adds; a millionth for rounding up."""
+DEAR = Price(2, 4)
+
+
+def test_a_request_that_is_cut_off_counts_at_its_worst() -> None:
+    """Nobody tells what it cost: 1 call, 94 tokens, 229 millionths. One that still waits for its turn costs nothing."""
+
     async def go() -> Purse:
-        purse = Purse(Budget(tokens=100_000))
+        purse, sent = Purse(Budget(tokens=100)), asyncio.Event()
 
         async def forever(request: Request) -> None:
+            sent.set()
             await asyncio.sleep(60)
 
-        model = Pursed(Scripted([{"replies": ["x"]}], latency=forever), purse, None, lambda: None)
-        task = asyncio.ensure_future(model.sample(ASK))
-        await asyncio.sleep(0)
-        await asyncio.sleep(0)
-        assert purse.held.calls == 1
-        task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        model = Pursed(Scripted([{"replies": ["x"]}], latency=forever), purse, DEAR, lambda: None)
+        task, behind = (asyncio.ensure_future(model.sample(ASK)) for _ in range(2))
+        await sent.wait()
+        assert (purse.held, purse.spent) == (WORST, Sum())
+        for one in (behind, task):
+            one.cancel()
+            await asyncio.gather(one, return_exceptions=True)
         return purse
 
     purse = asyncio.run(go())
-    assert (purse.held, purse.spent) == (Sum(), Sum(1))
+    assert (purse.held, purse.spent) == (Sum(), WORST)
+
+
+@pytest.mark.parametrize(
+    ("error", "spent", "estimated", "charged"),
+    [
+        (TransientError("reset while it was read"), (4, 1), True, WORST),
+        (TransientError("could not be read"), (7, 3), False, Sum(1, 10, 7 * 2 + 3 * 4)),
+        (TransientError("no connection"), (0, 0), False, Sum(1)),
+        (MissingCall("not on the tape"), (0, 0), False, Sum()),
+        (ValueError("a bug"), None, None, WORST),
+    ],
+)
+def test_a_failed_request_costs_what_the_server_told_and_its_worst_where_that_is_a_guess(
+    error: Any, spent: tuple[int, int] | None, estimated: bool | None, charged: Sum
+) -> None:
+    if spent is not None:
+        error.spent, error.estimated = spent, estimated
+
+    class Fails:
+        name = identity = "m"
+
+        async def sample(self, request: Request) -> object:
+            raise error
+
+    async def go() -> Purse:
+        purse = Purse(Budget())
+        with pytest.raises(type(error)):
+            await Pursed(Fails(), purse, DEAR, lambda: None).sample(ASK)  # type: ignore[arg-type]
+        return purse
+
+    assert asyncio.run(go()).spent == charged
+
+
+def test_samples_are_priced_one_by_one_as_in_the_rows() -> None:
+    """Three samples of half a millionth each are three millionths."""
+
+    async def go() -> Purse:
+        purse, ask = Purse(Budget()), replace(ASK, n=3)
+        model = Pursed(Scripted([{"replies": ["four"] * 3}]), purse, Price(0, 0.5), lambda: None)
+        reply = await model.sample(ask)
+        assert [sample.usage.completion_tokens for sample in reply.samples] == [1, 1, 1]
+        return purse
+
+    assert asyncio.run(go()).spent.cost == 3
+
+
+class Billing:
+    """A server that takes all that it may for what was cut off or reset, and what it tells for a reply."""
+
+    name = identity = "m"
+
+    def __init__(self, random: Random) -> None:
+        self._random, self._inner = random, Scripted([{"replies": ["x" * 40]}])
+        self.billed = Sum()
+
+    async def sample(self, request: Request) -> Reply:
+        cost = WORST
+        try:
+            await asyncio.sleep(self._random.random() * 0.003)
+            if self._random.random() < 0.2:
+                error = TransientError("reset")
+                error.spent, error.estimated = (2, 0), True
+                raise error
+            reply = await self._inner.sample(request)
+            cost = Sum(1, 2 + 10, 2 * 2 + 10 * 4)
+            return reply
+        finally:
+            self.billed += cost
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_server_that_bills_what_was_cut_off_never_gets_more_than_the_limits(seed: int, tmp_path: Path) -> None:
+    """Ten starts with one book, every other one killed in the middle: what the book has is never less than the bill, nor more than the limits."""
+    random, limits = Random(seed), Budget(calls=60, tokens=2500, cost=0.012)
+    server = Billing(random)
+
+    async def start(purse: Purse, killed: bool) -> None:
+        model = Pursed(server, purse, DEAR, lambda: None)
+        tasks = [asyncio.ensure_future(model.sample(ASK)) for _ in range(8)]
+        for task in tasks[::3]:
+            asyncio.get_running_loop().call_later(random.random() * 0.004, task.cancel)
+        await asyncio.wait(tasks, timeout=0.002 if killed else None)
+        if killed:
+            book.close()  # nothing that comes later is written
+            for task in tasks:
+                task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    for number in range(10):
+        book = Book(tmp_path)
+        asyncio.run(start(Purse(limits, book=book), bool(number % 2)))
+        book.close()
+        known, billed = booked(tmp_path), server.billed
+        assert known is not None
+        for paid, kept, most in ((billed.calls, known.calls, 60), (billed.tokens, known.tokens, 2500), (billed.cost, known.cost, 12_000)):
+            assert paid <= kept <= most
+    assert server.billed.calls > 20

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 from branchwise.bench.desk import Desk
 from branchwise.bench.grid import Grid, Route
 from branchwise.bench.models import route_opened
-from branchwise.bench.purse import Purse, Sum, drain, sum_of
+from branchwise.bench.purse import Sum, drain
 from branchwise.bench.ray_runner import Cluster, run_on_cluster
 from branchwise.bench.ray_worker import Job
 from branchwise.bench.rows import ROWS, Row, read_rows
@@ -102,7 +102,7 @@ def here(of: Grid, folder: Path) -> list[Row]:
     async def go() -> list[Row]:
         with Desk(of, folder) as desk:
             stop = Stop()
-            purse = Purse(Budget(), spent=sum_of(desk.spent()))
+            purse = desk.purse(Budget())
 
             def opened(route: Route) -> AbstractAsyncContextManager[Any]:
                 return route_opened(route, contestants, open_model, purse, FREE, lambda: drain(stop), parallel=4)
@@ -171,7 +171,7 @@ def test_a_budget_and_a_rate_of_the_whole_hold_over_all_workers(nodes: tuple[Any
     rows, empty = on_ray(of, tmp_path, ray, Budget(calls=10_000))
     assert empty == ""
     with Desk(of, tmp_path) as desk:
-        assert sum_of(desk.spent()).calls == sum(row.usage["calls"] for row in rows) == sum(server.samples for server in servers) == 40
+        assert desk.spent().calls == sum(row.usage["calls"] for row in rows) == sum(server.samples for server in servers) == 40
 
 
 def test_the_command_runs_on_a_cluster_and_goes_on_when_it_was_killed(

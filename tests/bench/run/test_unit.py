@@ -231,16 +231,40 @@ def test_a_budget_of_the_whole_holds_over_starts(tmp_path: Path) -> None:
         return "The answer is 1."
 
     from branchwise.bench.desk import Desk
-    from branchwise.bench.purse import sum_of
 
     for cap in (7, 12, 100):
         with Desk(made, tmp_path) as desk:
-            spent = sum_of(desk.spent())
-        assert spent.calls == calls
-        rows = run(made, tmp_path, Scripted(answer), jobs=3, purse=Purse(Budget(calls=cap), spent=spent))
+            assert desk.spent().calls == calls
+        rows = run(made, tmp_path, Scripted(answer), jobs=3, limits=Budget(calls=cap))
         assert calls <= cap
     assert calls == 20
     assert len(rows) == 10
+
+
+def test_units_that_their_time_cuts_off_count_at_their_worst_in_this_start_and_the_next(tmp_path: Path) -> None:
+    """The server never answers, and bills all that it may. Each unit is cut after 0.05 s: a limit of tokens that holds two requests allows two, in
+    all starts together."""
+    from branchwise.bench.desk import Desk
+    from branchwise.model.layers.metered import request_bound
+
+    made = grid(methods=["io"], tasks=[{"task": "gsm8k", "items": "1:5"}], budget={"seconds": 0.05})
+    billed: list[int] = []
+
+    async def forever(request: Request) -> None:
+        billed.append(request_bound(request).tokens)
+        await asyncio.sleep(60)
+
+    run(made, tmp_path / "whole", Scripted(lambda request, index: "never", latency=forever), jobs=1)
+    assert len(billed) == 5
+    room, counted = sum(billed[:2]), sum(billed)
+    with Desk(made, tmp_path / "whole") as desk:
+        assert (desk.spent().calls, desk.spent().tokens) == (5, counted)
+    billed.clear()
+    for _ in range(3):
+        rows = run(made, tmp_path / "limited", Scripted(lambda request, index: "never", latency=forever), jobs=1, limits=Budget(tokens=room))
+        assert len(rows) == len(billed) == 2
+        assert sum(billed) == room
+    assert sum(row.paid["prompt_tokens"] for row in rows) < room / 4, "the rows have an estimate of the prompts"
 
 
 def test_costs_are_in_the_row_and_a_limit_in_dollars_holds(tmp_path: Path) -> None:
