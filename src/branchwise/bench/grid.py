@@ -15,18 +15,21 @@ from typing import Any
 
 import orjson
 
+from branchwise.bench.grading.verdicts import Gold
 from branchwise.bench.marking import Truth, truths_of
+from branchwise.bench.overrides import check_overrides, golds_to_json
 from branchwise.bench.protocol import Entry
+from branchwise.bench.sources import source_of
 from branchwise.bench.spec import Spec, entry_json
 from branchwise.budget import Budget
-from branchwise.data.sets import data_file, where_more
+from branchwise.data.sets import where_more
 from branchwise.errors import UsageError
 from branchwise.method import Method, with_sampling
 from branchwise.methods import METHODS
-from branchwise.model.weights import sha256
 from branchwise.search.beam import Beam
 from branchwise.tasks import Item, Task, select
 from branchwise.tasks import task as find_task
+from branchwise.thought.prompts import SYSTEM, generic_names, generic_text
 
 __all__ = ["Grid", "Route", "Unit", "choose", "make_grid"]
 
@@ -104,16 +107,19 @@ class Grid:
     """By task and item: what the bench marks with, after a run."""
     data: Mapping[str, Mapping[str, str]]
     prompts: Mapping[str, str]
+    """By task, the digest of all wording that its methods can use."""
+    overrides: Mapping[str, Mapping[str, Mapping[str, str]]] = field(default_factory=dict)
+    """By task and item, the golds that replace those of the data, each with its reason."""
 
     def manifest(self) -> dict[str, Any]:
         """What `bench.json` says of the grid; versions, commands and the start are the runner's."""
         equal = self.spec.equal
         found: dict[str, Any] = {
             "format": 1, "spec": self.spec.to_json(), "data": {task: dict(one) for task, one in self.data.items()},
-            "prompts": dict(self.prompts), "units": len(self.units),
+            "prompts": dict(self.prompts), "overrides": {task: dict(one) for task, one in self.overrides.items()}, "units": len(self.units),
             "equal": None if equal is None else {"by": equal.by, "amount": equal.amount, "amounts": {}, "tolerance": equal.tolerance},
         }  # fmt: skip
-        return found | {"settings_hash": digest([found[key] for key in ("spec", "data", "prompts", "equal")])}
+        return found | {"settings_hash": digest([found[key] for key in ("spec", "data", "prompts", "overrides", "equal")])}
 
 
 def digest(value: Any) -> str:
@@ -145,7 +151,7 @@ def choose(items: Sequence[Item], wanted: str) -> list[Item]:
     return [found[place] for place in sorted(found)]
 
 
-def make_grid(spec: Spec, data_of: Callable[[str], Path | None], overrides: Mapping[str, Mapping[str, Any]] | None = None) -> Grid:
+def make_grid(spec: Spec, data_of: Callable[[str], Path | None], overrides: Mapping[str, Mapping[str, Gold]] | None = None) -> Grid:
     """The units of `spec`. `data_of` gives the data file or folder of a task; `overrides` are golds by task and id, each with a reason.
 
     Raises `UsageError` for what cannot work: items, methods, prompts, or a task whose answers no program can check.
@@ -154,6 +160,8 @@ def make_grid(spec: Spec, data_of: Callable[[str], Path | None], overrides: Mapp
     units: list[Unit] = []
     truths: dict[tuple[str, str], Truth] = {}
     data: dict[str, dict[str, str]] = {}
+    prompts: dict[str, str] = {}
+    replaced = overrides or {}
     for part in spec.parts:
         task, path = part.found, data_of(part.task)
         listed = task.items(path)
@@ -162,20 +170,21 @@ def make_grid(spec: Spec, data_of: Callable[[str], Path | None], overrides: Mapp
             items = choose(listed, part.items)
         except UsageError as error:
             raise UsageError(f"task {part.task}: {error}{where_more(part.task, path)}") from None
-        golds = truths_of(task, path, (overrides or {}).get(task.name, {}))
-        data[task.name] = _source(task, path)
+        golds = truths_of(task, path, replaced.get(task.name, {}))
+        check_overrides(task.name, places, replaced.get(task.name, {}))
+        data[task.name], prompts[task.name] = source_of(task, path), _wording(task)
         truths |= {(task.name, item.id): golds(item) for item in items}
         found = [(entry, route) for entry in spec.methods[task.name] for route in _routes(entry, spec, labels)]
         _check(task, items, [entry for entry, _ in found])
         for item in items:
-            truth = truths[task.name, item.id]
-            units += [_unit(spec, task, item, places[item.id], truth, entry, route, seed) for seed in spec.seeds for entry, route in found]
+            shape = [truths[task.name, item.id].shape, prompts[task.name]]
+            units += [_unit(spec, task, item, places[item.id], shape, entry, route, seed) for seed in spec.seeds for entry, route in found]
     seen: dict[tuple[str, str, str, str, int], Unit] = {}
     for unit in units:
         seen.setdefault((unit.task, unit.item.id, unit.entry.label, unit.route.label, unit.seed), unit)
     if len(seen) < len(units):
         raise UsageError("two units have the same task, item, method, model and seed; give methods and models labels that differ")
-    return Grid(spec=spec, units=tuple(units), truths=truths, data=data, prompts={part.task: digest(dict(part.found.prompts)) for part in spec.parts})
+    return Grid(spec=spec, units=tuple(units), truths=truths, data=data, prompts=prompts, overrides=golds_to_json(replaced, truths))
 
 
 def _routes(entry: Entry, spec: Spec, labels: Iterable[str]) -> list[Route]:
@@ -190,11 +199,12 @@ def _routes(entry: Entry, spec: Spec, labels: Iterable[str]) -> list[Route]:
     return [Route(label=", ".join([base, *(f"{role}: {label}" for role, label in sorted(others.items()))]), base=base, others=others)]
 
 
-def _unit(spec: Spec, task: Task, item: Item, place: int, truth: Truth, entry: Entry, route: Route, seed: int) -> Unit:
+def _unit(spec: Spec, task: Task, item: Item, place: int, more: Sequence[str], entry: Entry, route: Route, seed: int) -> Unit:
+    """One unit; `more` is what shapes its row beside what the others say: what it is marked with, and the wording."""
     equal = None if spec.equal is None else [spec.equal.by, spec.equal.amount]
     names = [model.names for model in spec.models if model.label in (route.base, *route.others.values())]
     shape = [
-        task.name, item.id, item.input, repr(truth), entry_json(entry), route.label, seed, spec.budget.to_json(), spec.temperature,
+        task.name, item.id, item.input, *more, entry_json(entry), route.label, seed, spec.budget.to_json(), spec.temperature,
         spec.max_tokens, equal, place, names,
     ]  # fmt: skip
     return Unit(
@@ -216,9 +226,7 @@ def _check(task: Task, items: Sequence[Item], entries: Sequence[Entry]) -> None:
         return
 
 
-def _source(task: Task, path: Path | None) -> dict[str, str]:
-    """Where the items are from, with the SHA-256 of the file, or of our own list."""
-    if path is None:
-        return {"source": f"our own list of {task.name}", "sha256": digest([[item.id, item.input] for item in task.items(None)])}
-    file = data_file(task.name, path)
-    return {"source": file.name, "sha256": sha256(file)}
+def _wording(task: Task) -> str:
+    """The digest of all wording that methods can use on `task`: its own prompts, the generic ones that it does not replace, the system message."""
+    generic = {name: generic_text(name) for name in generic_names() if name not in task.prompts}
+    return digest({"system": SYSTEM, "generic": generic, "own": dict(task.prompts)})

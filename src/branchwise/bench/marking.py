@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from branchwise.bench.crosswords import own_solutions, published_solutions
 from branchwise.bench.crosswords import score as crossword_score
-from branchwise.bench.golds import gold_of_text
 from branchwise.bench.grading.maths import Formulas
 from branchwise.bench.grading.verdicts import Gold, Unknown, Verdict
 from branchwise.bench.keyring import GRADED, checker_of, key_of
@@ -30,6 +29,11 @@ class Truth:
 
     gold: Gold | None = None
     letters: Letters | None = None
+
+    @property
+    def shape(self) -> str:
+        """What of it shapes a verdict, as text: all but the note, which only says where a gold is from."""
+        return repr(self if self.gold is None else replace(self, gold=replace(self.gold, note="")))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +64,6 @@ def truths_of(task: Task, data: Path | None, overrides: Mapping[str, Any]) -> Ca
         raise UsageError(f"no program can check answers of task {task.name}; the bench takes {', '.join(GRADED)}")
     golds = key_of(task, data).golds
     return lambda item: Truth(overrides.get(item.id, golds.get(item.id)))
-
-
-def override(gold: str, reason: str) -> Gold:
-    """A gold that replaces that of the data, with the reason."""
-    return Gold(gold_of_text(gold).text, note=f"overridden: {reason}")
 
 
 class Marker:

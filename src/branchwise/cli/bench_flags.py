@@ -13,7 +13,7 @@ import click
 
 from branchwise.bench.grading.verdicts import Gold
 from branchwise.bench.grid import Grid, make_grid
-from branchwise.bench.marking import override
+from branchwise.bench.overrides import override
 from branchwise.bench.spec import BY, Spec, check_graded, load_spec, method_row, ready, spec_of
 from branchwise.cli.options import budget_options
 from branchwise.cli.page import Limit, Option, Parallel
@@ -176,12 +176,22 @@ def _overrides(path: Path | None, spec: Spec) -> dict[str, dict[str, Gold]]:
     for number, line in enumerate(lines, 1):
         try:
             data = json.loads(line)
-            task = str(data.get("task", only) or data["task"])
-            found.setdefault(task, {})[str(data["id"])] = override(str(data["gold"]), str(data["reason"]))
+            task, item = str(data.get("task", only) or data["task"]), str(data["id"])
+            gold = override(str(data["gold"]), _reason(data["reason"]))
         except (ValueError, KeyError, TypeError, AttributeError):
             shown = '{"task": "gsm8k", "id": "7", "gold": "42", "reason": "why"}'
             raise UsageError(f"{path}, line {number}: an override looks like {shown}") from None
+        check_graded(task)
+        if found.setdefault(task, {}).setdefault(item, gold) != gold:
+            raise UsageError(f"{path}, line {number}: {task} item {item} has another gold or reason in an earlier line")
     return found
+
+
+def _reason(given: Any) -> str:
+    """Raises `ValueError` for none."""
+    if not isinstance(given, str) or not given.strip():
+        raise ValueError("an override needs a reason")
+    return given.strip()
 
 
 def total_of(flags: Mapping[str, Any]) -> dict[str, float]:

@@ -79,6 +79,8 @@ def run_command(**flags: Any) -> int:
         if not flags["quiet"]:
             click.echo(plain(text), err=True)
 
+    if replaced := sum(map(len, grid.overrides.values())):
+        say(f"golds that are overridden: {replaced:,}; they and the reasons are kept in bench.json")
     command = mask(shlex.join(["branchwise", *arguments()]))
     servers = server_names(grid.spec)
     with Desk(

@@ -14,7 +14,7 @@ from branchwise.model.base import Message, Role
 from branchwise.problem import Problem, State, field_bytes, fields, prompts
 from branchwise.thought.base import Size
 
-__all__ = ["MESSAGE_BYTES", "PLACEHOLDERS", "Prompt", "generic_names", "load_folder", "prompt_for"]
+__all__ = ["MESSAGE_BYTES", "PLACEHOLDERS", "Prompt", "generic_names", "generic_text", "load_folder", "prompt_for"]
 
 PLACEHOLDERS = frozenset({"prompt", "thoughts", "last", "k", "choices", "critique", "rejected"})
 """What every prompt may name; a task declares more by its `fields`."""
@@ -113,7 +113,8 @@ def _parsed(name: str, text: str, extra: frozenset[str]) -> Prompt:
 
 
 @lru_cache(maxsize=64)
-def _generic(name: str) -> str:
+def generic_text(name: str) -> str:
+    """The generic wording of a prompt. Raises `PromptError` for a name that has none."""
     try:
         return (resources.files("branchwise.thought") / "generic" / f"{name}.txt").read_text("utf-8")
     except (FileNotFoundError, NotADirectoryError):
@@ -137,7 +138,7 @@ def prompt_for(
     texts = prompts(problem)
     at_root = f"{name}_first" in texts and (not state if first is None else first)
     own = texts.get(f"{name}_first" if at_root else name)
-    text = _generic(name) if own is None else own
+    text = generic_text(name) if own is None else own
     return _parsed(name, text, frozenset(fields(problem, state) if marks is None else marks))
 
 

@@ -19,6 +19,7 @@ from branchwise.bench.report.facts import Facts, chain_failed_at, facts, failed_
 from branchwise.bench.report.gather import FACTS, gather
 from branchwise.bench.report.trees import added, where_lost
 from branchwise.bench.report.truths import AnswerTruth, Truths, keys_at_hand
+from branchwise.bench.sources import source_of
 from branchwise.bench.traces import Traced
 from branchwise.model.weights import sha256
 from branchwise.tasks import task as find_task
@@ -214,7 +215,9 @@ def test_a_key_counts_only_if_it_is_the_one_of_the_run(tmp_path: Path) -> None:
     other = {"gsm8k": {"source": "test.jsonl", "sha256": "0" * 64}}
     assert keys_at_hand(other, lambda task: key) == {"gsm8k": None}
     assert keys_at_hand(other, lambda task: None) == {"gsm8k": None}
-    assert keys_at_hand({"gsm8k": {"source": "our own list of gsm8k", "sha256": "d"}}, lambda task: key) == {}
+    own = source_of(find_task("gsm8k"), None)
+    assert keys_at_hand({"gsm8k": own}, lambda task: key) == {}
+    assert keys_at_hand({"gsm8k": own | {"sha256": "0" * 16}}, lambda task: key) == {"gsm8k": None}
     with Truths({"gsm8k": None}) as truths:
         assert truths.of("gsm8k", "1") is None
         assert "no funnel" in truths.notes[0]

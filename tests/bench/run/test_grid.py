@@ -10,7 +10,7 @@ import yaml
 
 from branchwise.bench.grading.verdicts import Gold
 from branchwise.bench.grid import choose, make_grid
-from branchwise.bench.marking import override
+from branchwise.bench.overrides import override
 from branchwise.bench.spec import load_spec, method_row, ready, spec_of
 from branchwise.errors import MethodError, UnknownName, UsageError
 from branchwise.tasks import Item

@@ -5,8 +5,10 @@ Game of 24: exhaustive search tells what can still be reached. Crosswords: the s
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
+from importlib import resources
 from pathlib import Path
 from types import TracebackType
 
@@ -16,6 +18,7 @@ from branchwise.bench.grade import Key
 from branchwise.bench.grading.pool import Worker
 from branchwise.bench.grading.verdicts import Checker, Gold, Unknown, Verdict
 from branchwise.bench.keyring import GRADED, checker_of, key_of
+from branchwise.bench.sources import OWN, own_digests
 from branchwise.errors import UsageError
 from branchwise.model.weights import sha256
 from branchwise.problem import Kind, State
@@ -88,11 +91,15 @@ class PassageTruth:
 def keys_at_hand(sources: Mapping[str, Mapping[str, str]], path_of: Callable[[str], Path | None]) -> dict[str, Path | None]:
     """The files with the answer keys of a run, by task. `sources` is what its manifest says; `path_of` finds a task's public set.
 
-    A task of our own list is left out; `None` where the file is not at hand, or is not the one that the run was measured on.
+    A task of our own list is left out; `None` where the file is not at hand, or file or list are not those that the run was measured on.
     """
     found: dict[str, Path | None] = {}
     for task, source in sources.items():
-        if task in _KEYLESS or str(source.get("source", "")).startswith("our own list"):
+        if task in _KEYLESS:
+            continue
+        if str(source.get("source", "")).startswith(OWN):
+            if source.get("sha256") not in own_digests(find_task(task)):
+                found[task] = None
             continue
         path = path_of(task)
         try:
@@ -109,10 +116,12 @@ _KEYLESS = ("game24", "writing")
 class Truths:
     """The truth about items by task and id: `with Truths({"gsm8k": path}) as truths:`. `data` maps a task to the file of its public set.
 
-    A task that is not in it is one of our own lists; `None` says that the key is not at hand.
+    A task that is not in it is one of our own lists; `None` says that the key is not at hand. `overrides` are golds by task and id that
+    replaced those of the data in the run: what is right is then what was right for its rows.
     """
 
-    def __init__(self, data: Mapping[str, Path | None] | None = None) -> None:
+    def __init__(self, data: Mapping[str, Path | None] | None = None, overrides: Mapping[str, Mapping[str, Gold]] | None = None) -> None:
+        self._overrides = overrides or {}
         self._data = {task: path for task, path in (data or {}).items() if path is not None}
         self._absent = sorted({task for task, path in (data or {}).items() if path is None})
         self._keys: dict[str, tuple[Key, Checker, dict[str, str]] | None] = {}
@@ -122,7 +131,7 @@ class Truths:
         self._stack = ExitStack()
         self.notes: list[str] = []
         """Why the truth about a task is not known."""
-        self.notes += [f"{task}: no funnel, because the file of the run's answer key is not at hand (--data)" for task in self._absent]
+        self.notes += [f"{task}: no funnel, because the answer key of the run is not at hand (--data), or has changed since" for task in self._absent]
 
     def __enter__(self) -> Truths:
         return self
@@ -131,9 +140,12 @@ class Truths:
         self._stack.close()
 
     def digests(self) -> dict[str, str]:
-        """The SHA-256 of each file of answers. Raises `UsageError` for one that cannot be read."""
+        """The SHA-256 of each file of answers, of those of our own lists, and of the overrides. Raises `UsageError` for one that cannot be read."""
+        own = b"".join(file.read_bytes() for file in sorted(resources.files("branchwise.bench.keys").iterdir(), key=str) if file.is_file())
+        golds = repr(sorted((task, item, gold.text) for task, found in self._overrides.items() for item, gold in found.items())).encode()
+        more = {what: hashlib.sha256(data).hexdigest() for what, data in (("our own lists", own), ("overrides", golds))}
         try:
-            return dict.fromkeys(self._absent, "") | {task: sha256(path) for task, path in sorted(self._data.items())}
+            return more | dict.fromkeys(self._absent, "") | {task: sha256(path) for task, path in sorted(self._data.items())}
         except OSError as error:
             raise UsageError(f"cannot read the answer key {error.filename}: {error.strerror}") from error
 
@@ -162,7 +174,7 @@ class Truths:
         if found is None or item not in found[2]:
             return None
         key, checker, inputs = found
-        gold = key.golds.get(item)
+        gold = self._overrides.get(task, {}).get(item) or key.golds.get(item)
         if gold is None or checker.invalid(gold):
             return None
         return AnswerTruth(find_task(task), checker, gold, inputs[item])
