@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from branchwise.bench.overrides import other_golds
 from branchwise.bench.report.cells import Cell, cells, ordered
 from branchwise.bench.report.pairs import Pair, compared
 from branchwise.bench.report.statistics import holm, rounded
@@ -54,7 +55,7 @@ class Compared:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Both runs. `comparable` is false where they were measured on different data."""
+    """Both runs. `comparable` is false where they were measured on different data, or with different golds."""
 
     title: str
     comparable: bool
@@ -101,7 +102,7 @@ def compare(first: Path, second: Path, method: str | None = None, notice: Callab
     found = [_compared(a, b, _by_item(rows[0], a), _by_item(rows[1], b)) for a, b in matched]
     adjusted = holm([one.pair.p for one in found])
     found = [replace(one, pair=replace(one.pair, p_holm=p, together=len(found))) for one, p in zip(found, adjusted, strict=True)]
-    others = _other_data(manifests[0], manifests[1], {a.task for a, _ in matched})
+    others = _other_data(manifests[0], manifests[1], {a.task for a, _ in matched}) + _other_golds(manifests, rows, matched)
     about = "Bench, two runs item by item"
     title = f"NOT COMPARABLE: {'; '.join(others)}. {about}" if others else about
     return Comparison(title, not others, found, _notes(manifests, tables, matched))
@@ -150,6 +151,17 @@ def _other_data(first: Mapping[str, Any], second: Mapping[str, Any], tasks: set[
         if a != b:
             found.append(f"the data of {task} is not the same (SHA-256 {str(a)[:12]} and {str(b)[:12]})")
     return found
+
+
+def _other_golds(
+    manifests: tuple[Mapping[str, Any], Mapping[str, Any]], rows: tuple[Sequence[Row], Sequence[Row]], matched: Sequence[tuple[Cell, Cell]]
+) -> list[str]:
+    """Tasks of which items that both runs have were marked with other golds, as one of them overrode those of the data."""
+    found = []
+    for task in sorted({a.task for a, _ in matched}):
+        first, second = ({row.item for row in side if row.task == task} for side in rows)
+        found.append(other_golds(*manifests, task, first & second))
+    return [text for text in found if text]
 
 
 def _notes(

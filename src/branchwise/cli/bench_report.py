@@ -157,6 +157,7 @@ def _print(report: Report, out: Console) -> None:
     published = published_table(report)
     if published.rows:
         print_table(published, out)
+    _listed(out, "Golds that were overridden, with the reasons", [str(one) for one in report.overridden])
     _listed(out, "Items whose gold cannot be read", [f"{task}: {item}" for task, item in report.invalid])
     _listed(out, "Failed units", [f"{task}, {item}, {method}: {error}" for task, item, method, error in report.failed])
 
@@ -192,7 +193,7 @@ Examples:
   branchwise bench compare runs/a runs/b --method tot_bfs --json
 
 \b
-The exit code is 1 where the two were measured on different data: then the numbers cannot be compared, and the title says so.
+The exit code is 1 where the two were measured on different data or golds: then the numbers cannot be compared, and the title says so.
 
 {EXITS}""",
 )

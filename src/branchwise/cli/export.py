@@ -13,6 +13,7 @@ import click
 from branchwise.bench.export.about import about
 from branchwise.bench.export.examples import FORMATS, dpo, prm, sft
 from branchwise.bench.export.runs import Run, runs
+from branchwise.bench.overrides import golds_of
 from branchwise.bench.report.truths import Truths
 from branchwise.bench.rows import MANIFEST, read_manifest
 from branchwise.cli.bench_report import keys_of
@@ -73,8 +74,9 @@ def export_command(
     items: dict[str, set[str]] = {}
     models: set[str] = set()
     count, seen, unjudged, by_key = 0, 0, 0, False
+    manifest = read_manifest(folder) if (folder / MANIFEST).exists() else {}
     with ExitStack() as stack:
-        truths = stack.enter_context(Truths(keys_of(folder, data)))
+        truths = stack.enter_context(Truths(keys_of(folder, data), golds_of(manifest)))
         found = runs(folder, truths, methods, told.append)
         file = _opened(stack, out)
         for run in found:
@@ -88,7 +90,6 @@ def export_command(
                 count += 1
                 by_key = by_key or (run.truth is not None and margin is None)
         told += truths.notes
-    manifest = read_manifest(folder) if (folder / MANIFEST).exists() else {}
     by = f"values of the evaluator that differ by {margin} or more" if margin is not None else ""
     by = "the answers that were chosen, right or not: no program judged them" if unchecked and count and not by_key else by
     document = about(form, count, items, models, manifest, by, keyless=not by_key)

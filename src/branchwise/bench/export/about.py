@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from branchwise.bench.overrides import Overridden, overridden
 from branchwise.data.sets import DATASETS
 
 __all__ = ["about", "warnings"]
@@ -20,9 +21,11 @@ def about(
     form: str, rows: int, items: Mapping[str, set[str]], models: set[str], manifest: Mapping[str, Any], by: str = "", keyless: bool = False
 ) -> dict[str, Any]:  # fmt: skip
     """The document that is written beside the examples. `by` says what decided, where that is not the truth; `keyless`: no key was used."""
+    replaced = [] if keyless else [one for one in overridden(manifest) if one.item in items.get(one.task, ())]
     return {
         "format": form, "rows": rows, "labels": by or _LABELS[form], "items": {task: sorted(ids) for task, ids in sorted(items.items())},
-        "models": sorted(models), "warnings": warnings(items, models, keyless=keyless),
+        "overridden": [{"task": one.task, "item": one.item, "reason": one.reason} for one in replaced],
+        "models": sorted(models), "warnings": [*warnings(items, models, keyless=keyless), *_replaced(replaced)],
         "licences": {task: _licence(task, manifest) for task in sorted(items)},
         "run": {name: manifest[name] for name in ("settings_hash", "data", "prompts", "versions") if name in manifest},
     }  # fmt: skip
@@ -38,6 +41,14 @@ def warnings(items: Mapping[str, set[str]], models: set[str], *, keyless: bool =
     who = ", ".join(sorted(models)) or "a model"
     said.append("prompts hold the inputs of the items, under the licence of their set")
     return [*said, f"completions are outputs of {who}, whose terms may limit what they train"]
+
+
+def _replaced(golds: Sequence[Overridden]) -> list[str]:
+    """Whose golds they were, where a user's own decided. The golds stay in the run's folder: no answer key is written beside examples."""
+    if not golds:
+        return []
+    named = ", ".join(f"{one.task} {one.item}" for one in golds[:5]) + (f" and {len(golds) - 5} more" if len(golds) > 5 else "")
+    return [f"golds that replaced those of the data decided what is right for {named}"]
 
 
 def _licence(task: str, manifest: Mapping[str, Any]) -> str:

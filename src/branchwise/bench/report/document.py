@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from branchwise.bench.overrides import Overridden, golds_of, overridden
 from branchwise.bench.report.cells import Cell, CellKey, Family, cells, families, ordered
 from branchwise.bench.report.curves import Curve, cost_points, visited_curves
 from branchwise.bench.report.entries import meanings
@@ -30,7 +31,7 @@ from branchwise.errors import UsageError
 __all__ = ["FORMAT", "Report", "build"]
 
 FORMAT = 1
-_ABOUT = ("settings_hash", "data", "prompts", "versions", "equal", "spec")
+_ABOUT = ("settings_hash", "data", "prompts", "overrides", "versions", "equal", "spec")
 """What of the manifest goes into a report; not when, and not by which commands: those differ between a run and the same run resumed."""
 
 
@@ -53,6 +54,8 @@ class Report:
     """Task and item whose gold cannot be read: left out of all shares."""
     failed: Sequence[tuple[str, str, str, str]]
     """Task, item, method and error of failed units."""
+    overridden: Sequence[Overridden] = ()
+    """Golds that the run replaced, each with a reason."""
     about: Mapping[str, Any] = field(default_factory=dict)
     clock: bool = True
 
@@ -88,6 +91,7 @@ class Report:
                 "visited": {name: [curve.to_json() for curve in found] for name, found in self.visited().items()},
             },
             "notes": list(self.notes), "invalid_gold": [list(pair) for pair in self.invalid], "failed": [list(one) for one in self.failed],
+            "overridden_golds": [one.to_json() for one in self.overridden],
             "run": dict(self.about),
         }  # fmt: skip
 
@@ -105,11 +109,11 @@ def build(
     `data` maps tasks to files with their answer keys, where they are not the task's own lists. Without `traces` there is no funnel.
     Raises `UsageError`.
     """
-    with Truths(data) as truths:
+    manifest = {} if is_imported(folder) else read_manifest(folder)
+    with Truths(data, golds_of(manifest)) as truths:
         if is_imported(folder):
             rows, found = imported(folder, truths)
             return _report(rows, found, {}, baseline, clock, truths.notes)
-        manifest = read_manifest(folder)
         with _no_garbage():
             rows = ordered(read_rows(folder, notice), _methods(manifest))
         if not rows:
@@ -159,7 +163,7 @@ def _report(
         notes=[*lacking, *_notes(rows, found, manifest), *told, *trouble(table)],
         invalid=sorted({(row.task, row.item) for row in rows if row.verdict == "invalid_gold"}),
         failed=[(row.task, row.item, row.method, row.error or "") for row in rows if row.verdict == "failed"],
-        about={name: manifest[name] for name in _ABOUT if name in manifest}, clock=clock,
+        overridden=overridden(manifest), about={name: manifest[name] for name in _ABOUT if name in manifest}, clock=clock,
     )  # fmt: skip
 
 
@@ -168,6 +172,8 @@ def _notes(rows: Sequence[Row], found: Gathered, manifest: Mapping[str, Any]) ->
     units = manifest.get("units")
     if isinstance(units, int) and units > len(rows):
         notes.append(f"unfinished: {len(rows):,} of {units:,} units have a row; the same command goes on with the others")
+    if replaced := overridden(manifest):
+        notes.append(f"golds that the run overrode: {len(replaced):,}; each is listed at the end, with its reason")
     if found.missing:
         notes.append(f"{len(found.missing):,} units have no trace in the folder: they are not in the funnel")
     if found.broken:

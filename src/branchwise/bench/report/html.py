@@ -92,6 +92,11 @@ def _figure(plot: Plot) -> str:
 
 def _ends(report: Report) -> list[str]:
     parts: list[str] = []
+    if report.overridden:
+        parts.append("<h2>Golds that were overridden</h2>")
+        parts += _list("Item, gold and reason", [str(one) for one in report.overridden[:_MOST]])
+        if len(report.overridden) > _MOST:
+            parts.append(f'<p class="note">and {len(report.overridden) - _MOST:,} more</p>')
     if report.invalid or report.failed:
         parts.append("<h2>Items left out, and failures</h2>")
         parts += _list("Items whose gold cannot be read", [f"{task}: {item}" for task, item in report.invalid[:_MOST]])
