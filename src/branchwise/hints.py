@@ -7,6 +7,7 @@ from collections import Counter
 from branchwise.method import Method
 from branchwise.problem import Kind
 from branchwise.search.chain import Chain
+from branchwise.search.self_refine import SelfRefineSearch
 from branchwise.tree import Fate, Node, Tree
 
 __all__ = ["confidence", "hints"]
@@ -66,11 +67,21 @@ def _evaluator(tree: Tree, method: Method) -> list[str]:
             f"none of the {samples} judgements could be read, so no state has a value and the order of the thoughts decided; "
             "raise the evaluator's --max-tokens, or use another prompt or model"
         ]
-    if samples >= _MANY and tree.unparsed * 10 > samples * 3:
-        return [f"{tree.unparsed} of {samples} judgements could not be read; raise the evaluator's --max-tokens, or use another prompt or model"]
+    if unread := _unread(tree, method, judged, samples):
+        return [unread]
     if len(judged) >= _MANY and len(values) == 1:
         return [f"the evaluator gives no signal: all {len(judged)} states have the value {values.pop():.3g}, so ties went to the earlier one"]
     return []
+
+
+def _unread(tree: Tree, method: Method, judged: list[Node], samples: int) -> str:
+    """How many judgements could not be read, where that left thoughts without a value, or one grade less of an answer (MCTSr), or often."""
+    blank = sum(node.value is None and bool(node.samples) for node in judged)
+    often = samples >= _MANY and tree.unparsed * 10 > samples * 3
+    if not (blank or often or (tree.unparsed and isinstance(method.search, SelfRefineSearch))):
+        return ""
+    left = f", which left {blank} of {len(judged)} thoughts without a value, behind all others" if blank else ""
+    return f"{tree.unparsed} of {samples} judgements could not be read{left}; raise the evaluator's --max-tokens, or use another prompt or model"
 
 
 def _over_pruning(tree: Tree, method: Method) -> list[str]:

@@ -17,6 +17,7 @@ NodeId = tuple[int, ...]
 
 _MASK = (1 << 64) - 1
 _LABEL_DEPTH = 32
+_SAME = 1e-9
 _STATUS = {Kind.OPEN: OPEN, Kind.SOLVED: SOLVED, Kind.COMPLETE: COMPLETE}
 
 
@@ -31,15 +32,17 @@ class Fate(StrEnum):
 class Node:
     """One thought in its place. Searches read it; only the tree writes it.
 
-    `birth` numbers nodes in the order of their commit (the root is 0). `count`, `mean` and `minimum` are over the judged values in
-    [0, 1]; `unknown` counts judgements without a value. `arrivals` is 1 plus the equal proposals merged into this node.
+    `birth` numbers nodes in the order of their commit (the root is 0). `count` counts the judgements with a value, `unknown` those without.
+    `mean` and `minimum` are in [0, 1] and run over all `singles` single samples of them that could be read: those of a judgement whose value
+    is their mean; a judgement that is more than that (a weighted or a program's verdict) is one sample, its value.
+    `arrivals` is 1 plus the equal proposals merged into this node.
     `decided` numbers nodes in the order in which the search first decided about them (0: not yet). `issued` and `reserved` are the engine's:
     steps issued on this node, and child indexes given out. `size` is the bytes of all thoughts on its path.
     """
 
     __slots__ = (
         "arrivals", "birth", "children", "confidence", "count", "decided", "depth", "digest", "fate", "fate_reason", "index", "issued",
-        "mean", "minimum", "parent", "reason", "reserved", "role", "samples", "size", "status", "thought", "unknown",
+        "mean", "minimum", "parent", "reason", "reserved", "role", "samples", "singles", "size", "status", "thought", "unknown",
     )  # fmt: skip
 
     def __init__(self, birth: int, parent: Node | None, index: int, thought: str, status: Status, confidence: float | None = None) -> None:
@@ -51,6 +54,7 @@ class Node:
         self.children: list[Node] | tuple[()] = ()
         self.count = 0
         self.unknown = 0
+        self.singles = 0
         self.mean: float | None = None
         self.minimum: float | None = None
         self.samples: tuple[float | None, ...] = ()
@@ -65,7 +69,7 @@ class Node:
 
     @property
     def value(self) -> float | None:
-        """1 for a proven state, 0 for a dead one, else the mean of the judged values; `None` while unknown."""
+        """1 for a proven state, 0 for a dead one, else the mean of the judged samples; `None` while unknown."""
         kind = self.status.kind
         if kind is Kind.OPEN or kind is Kind.COMPLETE:
             return self.mean
@@ -117,6 +121,16 @@ def child_digest(parent: int, index: int) -> int:
     """A 64-bit digest of the path, from that of the parent."""
     mixed = (parent ^ (index + 1)) * 0xBF58476D1CE4E5B9 & _MASK
     return (mixed ^ (mixed >> 29)) * 0x94D049BB133111EB & _MASK
+
+
+def _singles(judgement: Judgement) -> tuple[float, int]:
+    """The lowest single sample of a judgement with a value, and how many there are; the value itself where it is not their mean."""
+    value, samples = judgement.value, judgement.samples
+    assert value is not None
+    if len(samples) < 2:
+        return value, 1
+    known = [sample for sample in samples if sample is not None]
+    return (min(known), len(known)) if known and abs(sum(known) / len(known) - value) < _SAME else (value, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,9 +267,11 @@ class Tree:
         if value is None:
             node.unknown += 1
         else:
+            lowest, singles = _singles(judgement)
             node.count += 1
-            node.mean = value if node.mean is None else node.mean + (value - node.mean) / node.count
-            node.minimum = value if node.minimum is None else min(node.minimum, value)
+            node.singles += singles
+            node.mean = value if node.mean is None else node.mean + (value - node.mean) * singles / node.singles
+            node.minimum = lowest if node.minimum is None else min(node.minimum, lowest)
         if judgement.samples:
             samples = tuple(judgement.samples)
             self.unparsed += samples.count(None)

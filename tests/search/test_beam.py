@@ -146,12 +146,22 @@ def test_sampling_draws_in_proportion_to_value() -> None:
         driver.expand(["a", "b", "c"])
         driver.judge([0.6, None, 0.2])
         first[driver.kept[0].index] += 1
-    assert first[1] == 0, "unknown counts as 0"
+    assert first[1] == 0, "unknown comes last"
     assert 0.7 < first[0] / 3000 < 0.8
     driver = Driver(Beam(breadth=3, depth=2, select="sample"), rng)
     driver.expand(["a", "b", "c"])
     driver.judge([0.0, None, 0.0])
     assert len(driver.kept) == 3, "without replacement, and all zero is uniform"
+
+
+def test_sampling_draws_an_unknown_value_only_when_no_known_one_is_left() -> None:
+    """Of a 0, b unknown and c 0 two are kept: a and c, though their values are 0 too; of three places one is b's."""
+    for places, kept in ((2, {"a", "c"}), (3, {"a", "b", "c"})):
+        for seed in range(20):
+            driver = Driver(Beam(breadth=places, depth=2, select="sample"), Random(seed))
+            driver.expand(["a", "b", "c"])
+            driver.judge([0.0, None, 0.0])
+            assert {node.thought for node in driver.kept} == kept
 
 
 def test_the_frontier_waits_for_the_whole_level() -> None:

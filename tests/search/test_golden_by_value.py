@@ -115,6 +115,17 @@ async def test_backtracking_expands_the_three_best_open_nodes_off_a_weak_best_pa
     assert "amx" in expanded
 
 
+async def test_backtracking_keeps_three_times_k_places_also_where_the_first_step_brought_one_thought() -> None:
+    """k = 3, 12 nodes, the last 9 for going back, though x gives only a 0.45. a gives b 0.46, c 0.45, d 0.44: 4 nodes, 4 + 9 > 12: late.
+
+    The best path is a, b = 0.455 < 0.5, so c, d are expanded (7 and 10 nodes), then b, as no other is left off it. Without it b comes first.
+    """
+    values = {"a": 0.45, "ab": 0.46, "ac": 0.45, "ad": 0.44} | {f"a{one}{end}": 0.4 for one in "bcd" for end in "xyz"}
+    search = BestFirst(depth=3, prune_below=0.3, max_nodes=12, backtrack=True)
+    assert (await searched(drawn(values), search, k=3))[1] == ["", "a", "ac", "ad", "ab"]
+    assert (await searched(drawn(values), replace(search, backtrack=False), k=3))[1] == ["", "a", "ab", "ac", "ad"]
+
+
 async def test_backtracking_looks_at_the_end_of_the_path_not_at_its_best_inner_node() -> None:
     """a 0.8 alone would be confident; its only children are 0.1 and 0.1, so the best path ends at 0.45: b and c are given their turn."""
     values = {"a": 0.8, "b": 0.2, "c": 0.15, "ap": 0.1, "aq": 0.1, "bp": 0.05, "bq": 0.05, "cp": 0.05, "apx": 0.1, "aqx": 0.1}
@@ -167,7 +178,7 @@ def test_mcts_backs_up_the_mean_or_the_best_of_the_new_children() -> None:
         driver = Driver(Mcts(rollouts=1, backup=backup))  # type: ignore[arg-type]
         frontier: Any = driver.frontier
         _expand(driver, {"a": 0.1, "b": 0.9})
-        assert frontier._q(0) == pytest.approx(q)
+        assert frontier._q(driver.tree.root) == pytest.approx(q)
 
 
 def _expand(driver: Driver, children: dict[str, float | None], statuses: dict[str, str] | None = None) -> None:
@@ -351,7 +362,7 @@ async def test_a_proven_value_replaces_the_estimate() -> None:
         _expand(driver, {"w": 1.0}, {"w": "solved"})
         _expand(driver, {"l": 0.0}, {"l": "dead"})
         frontier: Any = driver.frontier
-        assert (frontier._q(1), frontier._q(2)) == (1.0, 0.0)
+        assert [frontier._q(node) for node in driver.tree.nodes[1:3]] == [1.0, 0.0]
         result, _ = await searched(problem, search, stop_when_solved=False)
         assert result.solved
         stopped, expanded = await searched(problem, search)

@@ -32,11 +32,12 @@ class Entry:
 
 @dataclass
 class Log:
-    """Everything that happened, in order. `samples` are all values that a node got; `selected` counts the times it was chosen."""
+    """Everything that happened, in order. `samples` are all single values that a node got, `several` of them in a judgement, or one."""
 
     tree: Tree
     entries: list[Entry] = field(default_factory=list)
     samples: dict[int, list[float]] = field(default_factory=dict)
+    several: bool = False
 
     def of(self, node: Node) -> list[Entry]:
         return [entry for entry in self.entries if entry.node is node]
@@ -82,7 +83,10 @@ def by_value(nodes: list[Node]) -> Node:
 
 @dataclass
 class Uct:
-    """Kocsis and Szepesvari 2006: descend from the root by Q + c·sqrt(ln N(parent) / N), or PUCT; back up mean or max."""
+    """Kocsis and Szepesvari 2006: descend from the root by Q + c·sqrt(ln N(parent) / N), or PUCT; back up mean or max.
+
+    Rollouts in flight count as 0; those of which no value is known are visits and no values; with nothing else, the parent's Q stands in.
+    """
 
     c: float
     depth: int
@@ -108,13 +112,15 @@ class Uct:
         n = len(log.below(parent))
         if self.puct:
             given = any(child.confidence is not None for child in rest)
-            weight = {child.birth: (child.confidence if given else child.value) or 0.0 for child in rest}
+            told = {child.birth: child.confidence if given else child.value for child in rest}
+            known = [one for one in told.values() if one is not None]
+            weight = {birth: sum(known) / len(known) if one is None and known else one or 0.0 for birth, one in told.items()}
             total = sum(weight.values())
             prior = {child.birth: weight[child.birth] / total if total else 1 / len(rest) for child in rest}
 
             def score(child: Node) -> float:
                 visits = len(log.below(child))
-                q = self.q(log, child) if visits else child.value or 0.0
+                q = self.q(log, child) if visits else self.q(log, parent) if child.value is None else child.value
                 return q + self.c * math.sqrt(n) * prior[child.birth] / (1 + visits)
 
             return first_of(rest, score)  # type: ignore[return-value]
@@ -124,11 +130,11 @@ class Uct:
         return first_of(rest, lambda c: self.q(log, c) + self.c * math.sqrt(math.log(n) / len(log.below(c))))  # type: ignore[return-value]
 
     def q(self, log: Log, node: Node) -> float:
-        gains = [self.gain(entry) for entry in log.below(node) if entry.done]
+        gains = [self.gain(entry) if entry.done else 0.0 for entry in log.below(node)]
         known = [gain for gain in gains if gain is not None]
-        if self.backup == "max":
-            return max(known, default=0.0)
-        return sum(known) / len(log.below(node))
+        if not known:
+            return 0.0 if node.parent is None else self.q(log, node.parent)
+        return max(known) if self.backup == "max" else sum(known) / len(known)
 
     def gain(self, entry: Entry) -> float | None:
         values = [node.value for node in (*entry.born, *entry.merged) if node.value is not None]
@@ -159,7 +165,9 @@ class Heap:
         value = node.value
         if isinstance(self.search, BestFirst) or node.parent is None:
             return 2.0 if value is None else -value
-        value = max(value or 0.0, 1e-9)
+        if value is None:
+            return math.inf
+        value = max(value, 1e-9)
         if self.search.cost_model == "unit":
             return self.before(log, node) + 1 + (1 - value) * (self.search.depth - node.depth)
         return self.before(log, node) - 2 * math.log(value)
@@ -170,33 +178,53 @@ class Heap:
         assert isinstance(self.search, AStar)
         for entry in (e for e in log.entries if e.done):
             for child in (*entry.born, *entry.merged):
-                step = 1.0 if self.search.cost_model == "unit" else -math.log(max(child.value or 0.0, 1e-9))
+                step = 1.0 if self.search.cost_model == "unit" else -math.log(max(self.nearest(child), 1e-9))
                 if child.status.kind is not Kind.DEAD and costs[entry.node.birth] + step < costs.get(child.birth, math.inf):
                     before[child.birth] = costs[entry.node.birth]
                     costs[child.birth] = before[child.birth] + step
         return before[node.birth]
 
+    def nearest(self, node: Node) -> float:
+        """An unknown value costs what the nearest known one above does, nothing where there is none."""
+        return next((one.value for one in (node, *above(node)) if one.parent is not None and one.value is not None), 1.0)
+
 
 @dataclass
 class Mctsr:
-    """Zhang et al. 2024: over all answers that may be refined, the highest Q' + c·sqrt((ln N(father) + 1) / (N + eps))."""
+    """Zhang et al. 2024: over all answers that may be refined, the highest Q' + c·sqrt((ln N(father) + 1) / (N + eps)).
+
+    An answer without a grade has no Q. Its Q' is the best known one of its children; with none, UCT takes the Q' of the nearest answer above
+    that has one, else 0.5. It is never better than another answer, and with no Q of its own it is not fully expanded.
+    """
 
     c: float
     limit: int
     depth: int
     epsilon: float = 1e-5
 
-    def q(self, log: Log, node: Node) -> float:
-        rewards, mean = log.samples.get(node.birth, []), 0.0
-        for count, reward in enumerate(rewards, 1):
-            mean += (reward - mean) / count
-        return 0.5 * (min(rewards) + mean) if rewards else 0.0
+    def q(self, log: Log, node: Node) -> float | None:
+        if node.status.kind is Kind.DEAD:
+            return 0.0
+        rewards = log.samples.get(node.birth, [])
+        return 0.5 * (min(rewards) + sum(rewards) / len(rewards)) if rewards else None
 
-    def refined(self, log: Log, node: Node) -> float:
+    def better(self, log: Log, child: Node, node: Node) -> bool:
+        """By more than rounding."""
+        here, there = self.q(log, node), self.q(log, child)
+        return here is not None and there is not None and there - here > 1e-9
+
+    def refined(self, log: Log, node: Node) -> float | None:
         own = self.q(log, node)
-        if not node.children:
-            return own
-        return 0.5 * (own + max(self.refined(log, child) for child in node.children))
+        below = [value for child in node.children if (value := self.refined(log, child)) is not None]
+        parts = ([] if own is None else [own]) + ([max(below)] if below else [])
+        return sum(parts) / len(parts) if parts else None
+
+    def standing(self, log: Log, node: Node) -> float:
+        """Q', or what stands in for it."""
+        for one in (node, *above(node)[:-1]):
+            if (value := self.refined(log, one)) is not None:
+                return value
+        return 0.5
 
     def visits(self, log: Log, node: Node) -> int:
         return 1 + len(log.of(node))
@@ -205,12 +233,12 @@ class Mctsr:
         assert node.parent is not None
         total = sum(self.visits(log, other) for other in log.tree)
         father = max(1, total) if node.depth == 1 else self.visits(log, node.parent)
-        return self.refined(log, node) + self.c * math.sqrt((math.log(father) + 1) / (self.visits(log, node) + self.epsilon))
+        return self.standing(log, node) + self.c * math.sqrt((math.log(father) + 1) / (self.visits(log, node) + self.epsilon))
 
     def candidates(self, log: Log) -> list[Node]:
         found = []
         for node in log.tree:
-            full = len(log.of(node)) >= self.limit and any(self.q(log, child) > self.q(log, node) for child in node.children)
+            full = len(log.of(node)) >= self.limit and any(self.better(log, child, node) for child in node.children)
             if not full and node.depth < self.depth and node.status.kind in (Kind.OPEN, Kind.COMPLETE):
                 found.append(node)
         return found
@@ -300,7 +328,7 @@ def follow(
 ) -> Log:  # fmt: skip
     """Drive `search` to its end or for `steps` commits. Each choice must be the reference's. With `roots`, it is judged again first."""
     tree = Tree()
-    log = Log(tree)
+    log = Log(tree, several=bool(roots))
     frontier = search.start(tree, frontier_rng or Random(0))
     queue: list[Any] = []
     for _ in range(steps):
@@ -329,11 +357,17 @@ def follow(
 
 
 def _answer_judge(log: Log, frontier: Any, rng: Random, step: Judge) -> None:
-    value = rng.choice(VALUES)
     (node,) = step.nodes
-    if value is not None:
-        log.samples.setdefault(node.birth, []).append(value)
-    frontier.tell(log.tree.apply(Judged(1, [Judgement(node.birth, value)])))
+    frontier.tell(log.tree.apply(Judged(1, [_judged(log, rng, node.birth)])))
+
+
+def _judged(log: Log, rng: Random, birth: int) -> Judgement:
+    """A judgement of one to three single samples, some of which could not be read; entered in the log by the sample."""
+    samples = tuple(rng.choice(VALUES) for _ in range(rng.choice((1, 1, 2, 3)) if log.several else 1))
+    known = [sample for sample in samples if sample is not None]
+    if known:
+        log.samples.setdefault(birth, []).extend(known)
+    return Judgement(birth, sum(known) / len(known) if known else None, samples)
 
 
 def _answer_expand(log: Log, frontier: Any, rng: Random, step: Expand, k: int, faults: bool) -> None:
@@ -345,11 +379,8 @@ def _answer_expand(log: Log, frontier: Any, rng: Random, step: Expand, k: int, f
             continue
         status = rng.choice(STATUSES) if faults else "open"
         births.append(Birth(number, index, f"t{number}", status, confidence=rng.choice((None, 0.25, 1.0)) if faults else None))
-        value = rng.choice(VALUES)
         if status != "dead":
-            judgements.append(Judgement(number, value))
-            if value is not None:
-                log.samples.setdefault(number, []).append(value)
+            judgements.append(_judged(log, rng, number))
         number += 1
     done = log.tree.apply(Expanded(1, step.node.birth, births, judgements=judgements))
     entry = next(e for e in log.entries if e.node is step.node and not e.done)

@@ -194,8 +194,12 @@ class BeamFrontier:
             raise UsageError("the thoughts of this level are being compared already; wait for the next level")
 
     def _sample(self, nodes: list[Node], places: int) -> list[Node]:
-        """`places` of `nodes`, drawn one after the other in proportion to value; unknown counts as 0, and all zero is uniform."""
-        rest = list(nodes)
+        """`places` of `nodes`, drawn one after the other in proportion to value, all zero uniform; unknown ones, uniform too, when no other is
+        left."""
+        chosen = self._draw([node for node in nodes if node.value is not None], places)
+        return chosen + self._draw([node for node in nodes if node.value is None], places - len(chosen))
+
+    def _draw(self, rest: list[Node], places: int) -> list[Node]:
         chosen: list[Node] = []
         while rest and len(chosen) < places:
             weights = [node.value or 0.0 for node in rest]

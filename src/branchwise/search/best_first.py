@@ -28,8 +28,9 @@ _FLOOR = 1e-9
 class BestFirst:
     """A heap over all open nodes; the best valued is expanded first, ties by birth, unknown values last.
 
-    With `backtrack`, the last 3·k of `max_nodes` are kept for going back: steps in flight are waited for; when the best path's confidence
-    (the mean of its known values) is then below 0.5, the three best open nodes off that path are expanded; otherwise the search goes on.
+    With `backtrack`, the last 3·k of `max_nodes` are kept for going back, whatever k the steps so far have brought: steps in flight are
+    waited for; when the best path's confidence (the mean of its known values) is then below 0.5, the three best open nodes off that path are
+    expanded; otherwise the search goes on.
     """
 
     depth: int = 3
@@ -78,6 +79,8 @@ class AStar:
     h = -log V. V is no admissible bound, so no optimality is claimed.
 
     A merged proposal gives its survivor the cheaper of the two paths' g; thoughts that stand below the survivor already keep theirs.
+    An unknown value is no number: such a state comes after all others, ties by birth. In the log cost its step counts as that of the nearest
+    known thought above it, as nothing where there is none.
     """
 
     depth: int = 3
@@ -114,12 +117,23 @@ class AStar:
         return plan_nodes(self.depth, k, self.max_nodes, worst)
 
     def cost(self, node: Node, g: float) -> tuple[float, float]:
-        """(f, g) of `node` whose parent has cost `g`; an unknown value counts as 0."""
-        value = max(node.value or 0.0, _FLOOR)
+        """(f, g) of `node` whose parent has cost `g`; f is infinite where the value is unknown."""
+        value = max(_nearest(node), _FLOOR)
         if self.cost_model == "unit":
             here = g + 1
-            return (here + (1 - value) * (self.depth - node.depth), here)
-        return (g - 2 * math.log(value), g - math.log(value))
+            total = here + (1 - value) * (self.depth - node.depth)
+        else:
+            here, total = g - math.log(value), g - 2 * math.log(value)
+        return (math.inf if node.value is None else total, here)
+
+
+def _nearest(node: Node | None) -> float:
+    """The value of `node`, else that of the nearest thought above it with one; 1 where none has."""
+    while node is not None and node.parent is not None:
+        if (value := node.value) is not None:
+            return value
+        node = node.parent
+    return 1.0
 
 
 def _check(depth: int, max_nodes: int | None, prune_below: float) -> None:
@@ -158,7 +172,7 @@ class BestFirstFrontier:
         self._inner: set[int] = set()
         self._aside: frozenset[int] = frozenset()
         self._back = _BACK if search.backtrack and search.max_nodes is not None else 0
-        self._out = 0
+        self._out = self._width = 0
         self._favoured: list[Node] = []
         self.ended = ""
 
@@ -206,7 +220,8 @@ class BestFirstFrontier:
 
     def _is_late(self) -> bool:
         """Whether only the places for going back are left, once the steps in flight are in."""
-        width = max(1, len(self._tree.root.children))
+        root = self._tree.root
+        self._width = width = self._width or root.reserved or len(root.children)
         assert self._search.max_nodes is not None
         return len(self._tree) > 0 and len(self._tree) + (self._out + _BACK) * width >= self._search.max_nodes
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 
 from branchwise.problem import DUMMY, Kind, Problem
 from branchwise.search.base import rank
-from branchwise.search.self_refine import quality
+from branchwise.search.self_refine_frontier import quality, refined
 from branchwise.tree import Fate, Node, Tree
 
 __all__ = [
@@ -129,34 +129,43 @@ def best_path(tree: Tree, problem: Problem) -> Node | None:
 def best_refined(tree: Tree, problem: Problem) -> Node | None:
     """The answer with the highest Q' (MCTSr): ½ (Q + the best child's Q'), worked out from the leaves up; ties go to the earlier birth.
 
-    Nodes without an answer, such as the dummy root, are chosen only when no other is left.
+    Any answer with a grade that could be read comes before all without one, whatever their children's. Nodes without an answer, such as the
+    dummy root, are chosen only when no other is left.
     """
     if (proven := _proven(tree)) is not None:
         return proven
-    refined = refined_values(tree)
-    return max(_alive(tree), key=lambda node: (_answer(problem, node) is not None, refined[node.birth], -node.birth), default=None)
+    values = refined_values(tree)
+
+    def key(node: Node) -> tuple[bool, bool, float, int]:
+        return (_answer(problem, node) is not None, quality(node) is not None, _or_last(values[node.birth]), -node.birth)
+
+    return max(_alive(tree), key=key, default=None)
 
 
-def refined_values(tree: Tree) -> list[float]:
-    """Q' of every node by birth number, in [0, 1]. O(nodes)."""
+def _or_last(value: float | None) -> float:
+    return -1.0 if value is None else value
+
+
+def refined_values(tree: Tree) -> list[float | None]:
+    """Q' of every node by birth number, in [0, 1]; `None` where neither its Q nor that of any below it is known. O(nodes)."""
     best = [-1.0] * len(tree.nodes)
-    refined = [0.0] * len(tree.nodes)
+    found = [-1.0] * len(tree.nodes)
     for node in reversed(tree.nodes):
-        own = quality(node)
-        refined[node.birth] = own if best[node.birth] < 0 else 0.5 * (own + best[node.birth])
+        found[node.birth] = refined(quality(node), best[node.birth])
         if node.parent is not None and node.birth not in tree.closed:
-            best[node.parent.birth] = max(best[node.parent.birth], refined[node.birth])
-    return refined
+            best[node.parent.birth] = max(best[node.parent.birth], found[node.birth])
+    return [None if value < 0 else value for value in found]
 
 
 def most_visited(tree: Tree, problem: Problem) -> Node | None:
-    """Proven, else the answer that was judged most often; ties go to the higher Q', then to the earlier birth."""
+    """Proven, else the answer that was judged most often, read or not; of equals one with a known grade, then the higher Q', then the earlier."""
     if (proven := _proven(tree)) is not None:
         return proven
-    refined = refined_values(tree)
+    values = refined_values(tree)
 
-    def key(node: Node) -> tuple[bool, int, float, int]:
-        return (_answer(problem, node) is not None, node.count + node.unknown, refined[node.birth], -node.birth)
+    def key(node: Node) -> tuple[bool, int, bool, float, int]:
+        visits = node.count + node.unknown
+        return (_answer(problem, node) is not None, visits, quality(node) is not None, _or_last(values[node.birth]), -node.birth)
 
     return max(_alive(tree), key=key, default=None)
 

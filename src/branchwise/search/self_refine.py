@@ -22,6 +22,9 @@ class SelfRefineSearch:
     Q'(a) = ½ (Q(a) + max over children Q'(child)) to every ancestor; UCT(a) = Q'(a) + c·sqrt((ln N(father) + 1) / (N(a) + ε)).
 
     Candidates are leaves and nodes that are not fully expanded; fully expanded means `child_limit` children, one of which has a higher Q.
+    An answer whose grades could not be read has no Q. It takes no part in the Q' above it, and is better than no other; its Q' is the best
+    known one of its children. While there is none, UCT takes the Q' of the nearest answer above it that has one for it, 0.5 (a grade of 0)
+    where none has, so that it is graded again in its turn; with no Q of its own it is not fully expanded, whatever its children.
     N counts an answer's visits: its birth, and each time it is selected; rollouts in flight count already. Decided here, as the paper
     leaves it open: N(father) of a root is the total of all visits, at least 1; every rewrite that was asked for fills a child slot of its
     father, also while it is in flight, when it is merged with an earlier answer, and when nothing came; a dummy root counts like any other.

@@ -17,18 +17,34 @@ from branchwise.tree import Done, Node, Tree
 if TYPE_CHECKING:
     from branchwise.search.self_refine import SelfRefineSearch
 
-__all__ = ["SelfRefineFrontier", "quality"]
+__all__ = ["SelfRefineFrontier", "quality", "refined"]
 
 
-def quality(node: Node) -> float:
-    """Q(a) = ½ (min R_a + mean R_a) over all reward samples of the answer, in [0, 1]; 0 while none is known."""
+_UNKNOWN = -1.0
+"""Stands for a Q' that is not known: below every one that is."""
+_MIDDLE = 0.5
+_SAME = 1e-9
+
+
+def quality(node: Node) -> float | None:
+    """Q(a) = ½ (min R_a + mean R_a) in [0, 1], over all single reward samples of the answer that could be read; `None` while there is none.
+
+    An answer that was never graded, but that a program proved or refuted, has Q 1 or 0.
+    """
     if node.mean is None or node.minimum is None:
-        return node.value or 0.0
+        return node.value
     return 0.5 * (node.minimum + node.mean)
 
 
+def refined(own: float | None, best: float) -> float:
+    """Q'(a) from Q(a) and the best child's known Q' (-1: none): half of their sum, the one that is known, or -1 where neither is."""
+    if own is None:
+        return best
+    return own if best < 0 else 0.5 * (own + best)
+
+
 class SelfRefineFrontier:
-    """Q', visits and the best child's Q' by birth; a heap of candidates by UCT with stale entries left in it.
+    """Q' (-1: unknown), visits and the best child's Q' by birth; a heap of candidates by UCT with stale entries left in it.
 
     The roots are not in the heap: the total of visits is their N(father), so that their UCT changes with every rollout.
     """
@@ -37,7 +53,9 @@ class SelfRefineFrontier:
         self._search, self._tree, self._rng = search, tree, rng
         self._value: list[float] = [0.0]
         self._visits: list[int] = [0]
-        self._best_child: list[float] = [-1.0]
+        self._best_child: list[float] = [_UNKNOWN]
+        self._unknown: set[int] = set()
+        """Answers whose Q' is not known."""
         self._slots: list[int] = [0]
         self._uct: list[float] = [0.0]
         self._heap: list[tuple[float, int]] = []
@@ -114,7 +132,8 @@ class SelfRefineFrontier:
 
     def _better_child(self, node: Node) -> bool:
         own, closed = quality(node), self._tree.closed
-        return any(quality(child) > own for child in node.children if child.birth not in closed)
+        known = [] if own is None else [quality(child) for child in node.children if child.birth not in closed]
+        return own is not None and any(one is not None and one > own + _SAME for one in known)
 
     def _current(self, node: Node) -> float:
         """UCT(a); a root's N(father) is the total of visits, so it is worked out anew."""
@@ -123,18 +142,32 @@ class SelfRefineFrontier:
         return self._uct[node.birth]
 
     def _score(self, node: Node, father: int) -> float:
-        search = self._search
-        return self._value[node.birth] + search.exploration * sqrt((log(father) + 1) / (self._visits[node.birth] + search.epsilon))
+        search, value = self._search, self._value[node.birth]
+        bonus = search.exploration * sqrt((log(father) + 1) / (self._visits[node.birth] + search.epsilon))
+        return (value if value >= 0 else self._stand_in(node)) + bonus
+
+    def _stand_in(self, node: Node) -> float:
+        """What UCT takes for a Q' that is not known: that of the nearest answer above with one, the middle of the scale without any."""
+        above = node.parent
+        while above is not None and above.parent is not None:
+            if (value := self._value[above.birth]) >= 0:
+                return value
+            above = above.parent
+        return _MIDDLE
 
     def _refresh(self, node: Node) -> None:
         """Enter the node's present UCT into the heap, unless it is a root."""
         if node.depth == 1 or node.parent is None:
             return
-        birth, search = node.birth, self._search
-        father = self._visits[node.parent.birth] or 1
-        uct = self._value[birth] + search.exploration * sqrt((log(father) + 1) / (self._visits[birth] + search.epsilon))
-        self._uct[birth] = uct
-        heapq.heappush(self._heap, (-uct, birth))
+        uct = self._uct[node.birth] = self._score(node, self._visits[node.parent.birth] or 1)
+        heapq.heappush(self._heap, (-uct, node.birth))
+
+    def _refresh_below(self, node: Node) -> None:
+        """Its Q' is another: so is what stands in for those below it that have none."""
+        rest = [child for child in node.children if child.birth in self._unknown]
+        while rest:
+            self._refresh(one := rest.pop())
+            rest.extend(child for child in one.children if child.birth in self._unknown)
 
     def _visit(self, node: Node) -> None:
         self._visits[node.birth] += 1
@@ -167,8 +200,9 @@ class SelfRefineFrontier:
     def _enter(self, node: Node) -> None:
         self._visits.append(1)
         self._total += 1
-        self._value.append(quality(node))
-        self._best_child.append(-1.0)
+        self._value.append(_UNKNOWN)
+        self._unknown.add(node.birth)
+        self._best_child.append(_UNKNOWN)
         self._slots.append(0)
         self._uct.append(0.0)
         self._back_up(node)
@@ -180,14 +214,16 @@ class SelfRefineFrontier:
         """
         current: Node | None = node
         while current is not None and current.parent is not None:
-            birth, own = current.birth, quality(current)
-            best = self._best_child[birth]
-            new = own if best < 0 else 0.5 * (own + best)
+            birth = current.birth
+            new = refined(quality(current), self._best_child[birth])
             old, self._value[birth] = self._value[birth], new
             if new > self._best:
                 self._best = new
             if new != old or current is node or current is node.parent:
                 self._refresh(current)
+            if new != old and (new < 0 or self._unknown):
+                (self._unknown.add if new < 0 else self._unknown.discard)(birth)
+                self._refresh_below(current)
             parent = current.parent
             above = self._best_child[parent.birth]
             if new >= above:
@@ -213,7 +249,7 @@ class SelfRefineFrontier:
             self.ended, self._why = "exhausted", f"no better or new answer for {search.patience} rollouts"
 
     def _best_below(self, node: Node) -> float:
-        """The highest Q' of its children; -1 where it has none."""
+        """The highest known Q' of its children; -1 where it has none."""
         closed, known = self._tree.closed, len(self._value)
         return max((self._value[child.birth] for child in node.children if child.birth < known and child.birth not in closed), default=-1.0)
 

@@ -25,9 +25,10 @@ class Mcts:
 
     What a rollout backs up from the k new children of its leaf (the papers leave it open): the mean (`backup="mean"`) or the best
     (`"max"`) of their known values, proven, dead and merged children included (1, 0, the survivor's), as one visit of the leaf and of every
-    ancestor; where none is known, the leaf's own value. Q is the mean or maximum of what was backed up. Rollouts in flight, and those of
-    which no value is known, count as visits of value 0 (virtual loss). A node whose subtree is finished is never selected again, so a full
-    tree ends the search.
+    ancestor; where none is known, the leaf's own value. Q is the mean or maximum of what was backed up. Rollouts in flight count as visits
+    of value 0 (virtual loss). A rollout of which no value is known is a visit, and no value: it takes no part in Q. Where a visited child has
+    nothing else, its parent's Q stands in for its own. A node whose subtree is finished is never selected again, so a full tree ends the
+    search.
     """
 
     rollouts: int = 20
@@ -38,7 +39,8 @@ class Mcts:
     """The most thoughts on a path; at least 1."""
     backup: Literal["mean", "max"] = "mean"
     puct: bool = False
-    """Priors P from the generator's confidences, else from values, normalised over siblings."""
+    """Priors P from the generator's confidences, else from values, normalised over siblings; one that is not known is the mean of the known.
+    Q of a child that was not visited is its value, else its parent's Q."""
 
     def __post_init__(self) -> None:
         if self.rollouts < 1 or self.depth < 1 or not self.exploration >= 0:
@@ -76,6 +78,8 @@ class MctsFrontier:
     def __init__(self, search: Mcts, tree: Tree) -> None:
         self._search, self._tree = search, tree
         self._visits = [0]
+        self._void = [0]
+        """Visits of which no value is known."""
         self._sum: list[float] = [0.0]
         self._left: list[int] = [-1]
         self._grafts: dict[int, int] = {}
@@ -133,20 +137,28 @@ class MctsFrontier:
                 if fresh_rank is None or place < fresh_rank:
                     fresh, fresh_rank = child, place
             elif fresh is None:
-                score = self._q(birth) + c * sqrt(scale / n)
+                score = self._q(child) + c * sqrt(scale / n)
                 if score > top:
                     best, top = child, score
         found = fresh or best
         assert found is not None
         return found
 
-    def _q(self, birth: int) -> float:
-        return self._sum[birth] / self._visits[birth] if self._mean else self._sum[birth]
+    def _q(self, node: Node | None) -> float:
+        """Q of a visited node; where nothing is known of it, that of the nearest visited one above, and 0 where nothing is known at all."""
+        while node is not None:
+            if (known := self._visits[node.birth] - self._void[node.birth]) > 0:
+                return self._sum[node.birth] / known if self._mean else self._sum[node.birth]
+            node = node.parent
+        return 0.0
 
     def _best_puct(self, parent: Node) -> Node:
         children = [child for child in parent.children if self._left[child.birth] != 0]
         given = any(child.confidence is not None for child in children)
-        raw = [(child.confidence if given else child.value) or 0.0 for child in children]
+        told = [child.confidence if given else child.value for child in children]
+        known = [weight for weight in told if weight is not None]
+        neutral = sum(known) / len(known) if known else 0.0
+        raw = [neutral if weight is None else weight for weight in told]
         total = sum(raw)
         scale = self._search.exploration * sqrt(self._visits[parent.birth])
 
@@ -154,7 +166,7 @@ class MctsFrontier:
             child, weight = pair
             n = self._visits[child.birth]
             prior = weight / total if total > 0 else 1 / len(children)
-            q = self._q(child.birth) if n else child.value or 0.0
+            q = self._q(child) if n or child.value is None else child.value
             return (q + scale * prior / (1 + n), -child.birth)
 
         return max(zip(children, raw, strict=True), key=score)[0]
@@ -199,6 +211,7 @@ class MctsFrontier:
         for node in done.born:
             can = expandable(node) and node.depth < self._search.depth
             self._visits.append(0)
+            self._void.append(0)
             self._sum.append(0.0)
             self._left.append(-1 if can else 0)
             opened += can
@@ -216,9 +229,12 @@ class MctsFrontier:
         return [kept(node) for node in done.born if node.status.kind is not Kind.DEAD]
 
     def _back_up(self, node: Node | None, values: list[float]) -> None:
-        if not values:
-            return
         totals = self._sum
+        while not values and node is not None:
+            self._void[node.birth] += 1
+            node = node.parent
+        if node is None:
+            return
         if self._mean:
             gain = sum(values) / len(values)
             while node is not None:
@@ -252,9 +268,10 @@ class MctsFrontier:
             self._left[birth] = 0
         if unfinished:
             self._block(node)
-        above, visits, total = node.parent, self._visits[node.birth], self._sum[node.birth]
+        above, visits, void, total = node.parent, self._visits[node.birth], self._void[node.birth], self._sum[node.birth]
         while above is not None:
             self._visits[above.birth] -= visits
+            self._void[above.birth] -= void
             if self._mean:
                 self._sum[above.birth] -= total
             else:
