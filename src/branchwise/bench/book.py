@@ -160,6 +160,8 @@ def _total(data: bytes, path: Path) -> Sum | None:
             else:
                 held.pop(ticket, None)
         except (ValueError, TypeError) as error:
-            raise UsageError(f"{path}, line {number}: not a line of what a bench was charged ({error})") from error
+            raise UsageError(
+                f"{path}, line {number}: not a line of what a bench was charged ({error}); without the file, rows and traces say what was paid"
+            ) from error
         total += what
     return sum(held.values(), total) if lines else None
