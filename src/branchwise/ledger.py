@@ -144,6 +144,14 @@ class Ledger:
         """"seconds" when the time is up."""
         return "seconds" if self.budget.seconds is not None and self.seconds >= self.budget.seconds else None
 
+    def late(self, wait: float) -> float | None:
+        """The seconds that are left where a wait of `wait` seconds would pass them, so that the run is about to end; else `None`."""
+        left = self.seconds_left
+        if left is None or wait < left:
+            return None
+        self.refused = True
+        return left
+
     def fits(self, bound: Bound) -> bool:
         """Whether a step with this worst case can start beside those that run."""
         return not self.capped or self._breaks(bound + self._held + self.reserve) is None

@@ -84,10 +84,13 @@ async def rescore(
         for event in old.events(values):
             recorder.write(event)
             tree.apply(event)
-        layers = Taped(Retrying(Limited(Metered(model, ledger), parallel), retry, recorded=recorded), Tape(), recorder, ledger)
+        notices: list[str] = []
+        limited = Limited(Metered(model, ledger), parallel)
+        retrying = Retrying(limited, retry, recorded=recorded, late=ledger.late, notice=notices.append)
+        layers = Taped(retrying, Tape(), recorder, ledger)
         worker = Worker(method, problem, layers, seed, tree, retry)
         stop = await _judge(worker, ledger, recorder, parallel) if values else "exhausted"
-        return Rescored(_finish(problem, method, model, tree, old, recorder, ledger, stop, seed), old.result(problem))
+        return Rescored(_finish(problem, method, model, tree, old, recorder, ledger, stop, seed, notices), old.result(problem))
     finally:
         recorder.close()
 
@@ -179,10 +182,11 @@ def _groups(worker: Worker) -> list[tuple[Node, ...]]:
 
 
 def _finish(
-    problem: Problem, method: Method, model: LanguageModel, tree: Tree, old: _Old, recorder: Recorder, ledger: Ledger, stop: str, seed: int
-) -> Result:
+    problem: Problem, method: Method, model: LanguageModel, tree: Tree, old: _Old, recorder: Recorder, ledger: Ledger, stop: str, seed: int,
+    notices: Sequence[str] = (),
+) -> Result:  # fmt: skip
     node = method.pick(tree, problem)
-    warnings = hints(tree, method, node, None)
+    warnings = [*notices, *hints(tree, method, node, None)]
     if node is not None and (written := old.answered(node, len(tree.nodes))) is not None:
         recorder.write(written)
         done = tree.apply(written)

@@ -138,12 +138,13 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
         if raised := {name: limit for act in tape.acts for name, limit in act.budget.items()}:
             about["raised"] = raised  # by a person; in force again from their places on, unless the limit was given anew
         recorder.write(Started(identity, about))
-        retrying = Retrying(limited, settings.retry, recorded=getattr(model, "recorded", False))
+        recorded = getattr(model, "recorded", False)
+        retrying = Retrying(limited, settings.retry, recorded=recorded, late=ledger.late, notice=lambda text: _warn(run, text))
         cached = retrying if settings.cache is None else Cached(retrying, settings.cache, settings.cache_mode)
         layers = Taped(cached, tape, recorder, ledger)
         worker = Worker(method, problem, layers, settings.seed, Tree(), settings.retry)
-        recorded = tape if len(tape) or tape.acts else getattr(model, "tape", tape)
-        run = Run(worker, ledger, recorder, settings.seed, recorded, settings.parallel, settings.steering)
+        old = tape if len(tape) or tape.acts else getattr(model, "tape", tape)
+        run = Run(worker, ledger, recorder, settings.seed, old, settings.parallel, settings.steering)
         for notice in notices:
             run.warn(notice)
         with _interruptible(run, settings):
@@ -156,6 +157,11 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
         raise
     finally:
         recorder.close()
+
+
+def _warn(run: Run | None, text: str) -> None:
+    if run is not None:
+        run.warn(text)
 
 
 @contextmanager

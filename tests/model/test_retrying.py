@@ -8,7 +8,7 @@ from random import Random
 import pytest
 
 from branchwise.budget import Bound, Usage
-from branchwise.errors import ContextOverflow, ModelError, PermanentError, RateLimited, TransientError, UsageError
+from branchwise.errors import ContextOverflow, ModelError, OutOfBudget, PermanentError, RateLimited, TransientError, UsageError
 from branchwise.model.base import CallId, Message, Outcome, Reply, Request, Sample
 from branchwise.model.layers.retrying import Retrying, RetryPolicy
 from branchwise.model.scripted import Scripted
@@ -85,6 +85,46 @@ async def test_a_wait_past_the_deadline_is_not_begun() -> None:
     assert isinstance(reply, RateLimited)
     assert "deadline of 60 s" in str(reply)
     assert (asked, waits) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (RateLimited("slow down", 120.0), "rate-limited by the server, which asked for 120 s; the run has 2 s left, so it ends without another try"),
+        (RateLimited("slow down"), "rate-limited by the server; the run has 0.1 s left"),
+        (TransientError("slow down"), "the model failed; the run has 0.1 s left"),
+    ],
+)
+async def test_a_wait_past_the_end_of_the_run_is_not_begun_and_told_once(error: TransientError, told: str) -> None:
+    left = 2.0 if isinstance(error, RateLimited) and error.retry_after else 0.1
+    clock, said = Clock(), list[str]()
+    model, asked = failing(error, error)
+    late: Callable[[float], float | None] = lambda wait: left if wait >= left else None  # noqa: E731
+    patient = Retrying(model, sleep=clock.sleep, clock=lambda: clock.now, late=late, notice=said.append)
+    for _ in range(2):
+        with pytest.raises(OutOfBudget) as stop:
+            await patient.sample(REQUEST)
+        assert (stop.value.limit, stop.value.reply) == ("seconds", None)
+    assert (asked(), clock.waits) == (2, [])
+    (text,) = said
+    assert text.startswith(told)
+    assert text.endswith("(slow down)")
+
+
+async def test_what_was_had_before_the_time_ran_out_is_kept() -> None:
+    replies: list[Reply | ModelError] = [Reply((Sample("one"),), missing=2), RateLimited("slow down", 120.0)]
+
+    class Short(Scripted):
+        async def sample(self, request: Request) -> Reply:
+            found = replies.pop(0)
+            if isinstance(found, ModelError):
+                raise found
+            return found
+
+    with pytest.raises(OutOfBudget) as stop:
+        await Retrying(Short([]), late=lambda wait: 2.0).sample(replace(REQUEST, n=3))
+    assert isinstance(stop.value.reply, Reply)
+    assert (stop.value.reply.texts, stop.value.reply.missing) == (["one"], 2)
 
 
 async def test_waits_are_the_same_in_each_run_and_differ_between_requests() -> None:

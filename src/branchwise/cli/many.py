@@ -22,7 +22,7 @@ from branchwise.cli.places import task_data
 from branchwise.cli.report import spending
 from branchwise.cli.settings import Settings, merge, model_name
 from branchwise.cli.signals import interruptible
-from branchwise.cli.solving import about
+from branchwise.cli.solving import about, retry_policy
 from branchwise.cli.text import console, document, dollars, error_console, plain, plural, safe_text, seconds, shorten
 from branchwise.data.sets import data_file, where_more
 from branchwise.errors import PromptError, UsageError
@@ -170,7 +170,7 @@ async def _run(
                         items, settings.make_method(), model, rows, jobs=min(flags["jobs"] or 1, len(items)), parallel=settings.parallel,
                         traces=traces, retry_failed=flags["retry_failed"], stop=stop, on_row=progress.row, notice=say, seed=settings.seed,
                         budget=settings.make_budget(), price=price, about=about(settings),
-                        cache=cache, cache_mode=flags["cache"],
+                        cache=cache, cache_mode=flags["cache"], retry=retry_policy(flags),
                     )  # fmt: skip
     except Interrupted:
         raise KeyboardInterrupt from None

@@ -179,6 +179,9 @@ def _apply(command: F, options: list[Callable[[Any], Any]]) -> F:
 def solve_options(command: F) -> F:
     """The flags of `solve` alone."""
     options = [
+        _option("Model", "--retry-seconds", type=Limit(whole=False), default=300.0, metavar="S",
+                help="How long one model call is tried again after connection faults and rate limits; a longer wait that the server asks for "
+                "ends it. A positive number, or none.  [default: 300]"),
         _option("Many problems", "--out", type=_FILE, metavar="FILE", help="Results, one JSON line a problem; gone on with if it exists."),
         _option("Many problems", "--jobs", type=Parallel(), metavar="N",
                 help="Problems at once, or none for all of them; they share --parallel.  [default: 1]"),

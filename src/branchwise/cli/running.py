@@ -17,6 +17,7 @@ from branchwise.cli.text import error_console
 from branchwise.errors import UsageError
 from branchwise.method import Method
 from branchwise.model.layers.cached import CacheMode
+from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.model.registry import parse_spec
 from branchwise.problem import Problem
 from branchwise.result import Result, versions
@@ -50,6 +51,7 @@ class Plan:
     quiet: bool
     say: Callable[[str], None]
     about: dict[str, Any]
+    retry: RetryPolicy
 
 
 def run(plan: Plan) -> Result:
@@ -98,7 +100,7 @@ async def _solve(plan: Plan, model: Any, stop: Stop, view: View) -> Result:
         return await solve(
             plan.problem, plan.method, model, budget=settings.make_budget(), seed=settings.seed, trace=plan.trace, resume=plan.resume,
             parallel=settings.parallel, price=plan.price, on_event=view.on_event, stop=stop, about=plan.about, cache=cache,
-            cache_mode=plan.cache,
+            cache_mode=plan.cache, retry=plan.retry,
         )  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 from collections.abc import Mapping
@@ -18,13 +19,14 @@ from branchwise.cli.settings import Settings, merge, settings_of
 from branchwise.cli.text import plain
 from branchwise.errors import UsageError
 from branchwise.estimate import estimate
+from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.model.registry import parse_spec
 from branchwise.model.secrets import mask
 from branchwise.tasks import task
 from branchwise.tasks.open import OPEN_TASK
 from branchwise.thought.ask import asks
 
-__all__ = ["about", "plan_of", "settings_from"]
+__all__ = ["about", "plan_of", "retry_policy", "settings_from"]
 
 
 def plan_of(flags: Mapping[str, Any]) -> Plan:
@@ -49,7 +51,14 @@ def plan_of(flags: Mapping[str, Any]) -> Plan:
     return Plan(
         settings=settings, problem=problem, method=method, price=settings.price(flags["prices"]), trace=where, resume=resume,
         key_file=flags["key_file"], cache=flags["cache"], quiet=quiet, say=say, about=about(settings),
+        retry=retry_policy(flags),
     )  # fmt: skip
+
+
+def retry_policy(flags: Mapping[str, Any]) -> RetryPolicy:
+    """How a model call is tried again, as --retry-seconds says."""
+    most = flags["retry_seconds"]
+    return RetryPolicy(deadline=math.inf if most == "none" else most)
 
 
 def settings_from(flags: Mapping[str, Any], resume: Path | None = None) -> Settings:

@@ -62,7 +62,8 @@ class RetryPolicy:
 class Retrying:
     """`inner`, tried again by `policy`. The jitter is drawn from the request, so that a run waits alike each time.
 
-    `recorded` says that replies come from a tape: second tries of samples are in them already.
+    `recorded` says that replies come from a tape: second tries of samples are in them already. `late` tells of a wait, in seconds, what is
+    left of the run's time where it would pass that: it is not begun, `notice` is told why, and the run is out of budget.
     """
 
     def __init__(
@@ -73,9 +74,12 @@ class Retrying:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
         recorded: bool = False,
+        late: Callable[[float], float | None] = lambda wait: None,
+        notice: Callable[[str], None] = lambda text: None,
     ) -> None:
         self._inner, self.policy, self._recorded = inner, policy or RetryPolicy(), recorded
-        self._sleep, self._clock = sleep, clock
+        self._sleep, self._clock, self._late, self._notice = sleep, clock, late, notice
+        self._noticed = False
 
     @property
     def name(self) -> str:
@@ -96,7 +100,7 @@ class Retrying:
         """The samples of the first attempt that succeeds; what is missing of them is asked for in the next, and what is unfit once more.
 
         So no more than `attempts * n` samples are drawn. Raises the last error, with what was tried, when there is no sample at all, and
-        `OutOfBudget` with what was had before it.
+        `OutOfBudget` with what was had before it, also where the wait for the next attempt would outlast the run.
         """
         if request.lost is not None:
             return await self._mended(Reply((request.lost,)), replace(request, lost=None), self.policy.attempts - 1)
@@ -111,6 +115,8 @@ class Retrying:
                 why = str(error)
                 wait = self.policy.wait(attempt, error, _draw(request, attempt))
                 late = self._clock() - start + wait > self.policy.deadline
+                if left and self._outlasts(wait, error):
+                    raise OutOfBudget("seconds", self._unfinished(joined(had, request.n), 0, request, "seconds", left) if count else None) from None
                 if left and not late:
                     await self._sleep(wait)
                 elif not count:
@@ -133,6 +139,19 @@ class Retrying:
                 whole = joined(had, request.n)
                 return await self._mended(whole, request, left)
         return replace(joined(had, request.n), error=why or had[-1].error)
+
+    def _outlasts(self, wait: float, error: TransientError) -> bool:
+        """Whether `wait` would pass what is left of the run's time; the first time, its reason is told."""
+        left = self._late(wait)
+        if left is None:
+            return False
+        if not self._noticed:
+            self._noticed = True
+            why = "rate-limited by the server" if isinstance(error, RateLimited) else "the model failed"
+            if isinstance(error, RateLimited) and error.retry_after is not None:
+                why += f", which asked for {_seconds(wait)}"
+            self._notice(f"{why}; the run has {_seconds(left)} left, so it ends without another try ({error})")
+        return True
 
     async def _mended(self, reply: Reply, request: Request, left: int) -> Reply:
         """Samples lost to reasoning are asked for once more with more room, then those of a wrong structure with the fault named.
@@ -190,6 +209,10 @@ class Retrying:
         if late:
             return _told(error, f"waiting {wait:.0f} s more would pass the deadline of {self.policy.deadline:.0f} s")
         return _told(error, f"tried {attempt + 1} times") if attempt else error
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f} s" if 0 < value < 10 and value != int(value) else f"{value:.0f} s"
 
 
 def _is_unfit(sample: Sample, request: Request) -> bool:
