@@ -1,6 +1,6 @@
 """A reply cache over runs: hits are shown apart and cost nothing, samples keep their index, the tree is the same."""
 
-from branchwise import Beam, Method, Propose, TapeModel, Value, solve
+from branchwise import Beam, Method, Propose, Routed, TapeModel, Value, solve
 from branchwise.budget import Price
 from branchwise.model.cache import ReplyCache
 from support.models import FakeModel
@@ -35,3 +35,16 @@ async def test_a_cache_that_is_only_read_keeps_nothing(tmp_path):
             model = FakeModel(toy.reply)
             result = await solve(toy, METHOD, model, seed=4, cache=cache, cache_mode="read")
             assert model.calls == result.usage.calls > 0
+
+
+async def test_a_run_with_another_evaluator_takes_the_thoughts_from_the_cache(tmp_path):
+    toy = Toy()
+    with ReplyCache(tmp_path / "cache.db") as cache:
+        makes, judges = FakeModel(toy.reply, name="a"), FakeModel(toy.reply, name="b")
+        first = await solve(toy, METHOD, Routed(makes, {"evaluate": judges}), seed=4, cache=cache)
+        again, other = FakeModel(toy.reply, name="a"), FakeModel(toy.reply, name="c")
+        second = await solve(toy, METHOD, Routed(again, {"evaluate": other}), seed=4, cache=cache)
+    assert (again.calls, other.calls) == (0, judges.calls)
+    assert second.by_role["generate"].cached_calls == first.by_role["generate"].calls > 0
+    assert second.by_role["evaluate"].calls == first.by_role["evaluate"].calls > 0
+    assert _tree(second) == _tree(first)

@@ -11,11 +11,16 @@ from typing import Any
 
 import pytest
 
-from branchwise.budget import Usage
+from branchwise.budget import Budget, Usage
 from branchwise.errors import UsageError
-from branchwise.model.base import Message, Outcome, Request, Sample
+from branchwise.ledger import Ledger
+from branchwise.model.base import LanguageModel, Message, Outcome, Request, Sample
 from branchwise.model.cache import ReplyCache, clear, info, key_of
 from branchwise.model.layers.cached import Cached
+from branchwise.model.layers.limited import Limited
+from branchwise.model.layers.metered import Metered
+from branchwise.model.layers.retrying import Retrying
+from branchwise.model.routed import Routed
 from branchwise.model.scripted import Scripted
 
 Ask = Callable[..., Request]
@@ -102,6 +107,34 @@ def test_the_backend_is_part_of_the_key_and_the_role_is_not() -> None:
 
 def test_any_text_has_a_key() -> None:
     assert key_of("a", Request((Message("user", "\ud800\0"),)), 0)
+
+
+def routed(judge: str) -> tuple[Scripted, Scripted, LanguageModel]:
+    """A generating model and another that judges, as one model behind the layers of a run."""
+    makes, judges = (Scripted(lambda r, i: f"{r.role} {i}", name=f"script:{name}") for name in ("a", judge))
+    ledger = Ledger(Budget(), None)
+    return makes, judges, Retrying(Limited(Metered(Routed(makes, {"evaluate": judges}), ledger), 8))
+
+
+async def test_another_evaluator_leaves_what_the_generating_model_said(cache: ReplyCache, ask: Ask) -> None:
+    for judge, made, judged in (("b", 2, 1), ("c", 0, 1), ("b", 0, 0), ("a", 0, 1)):
+        makes, judges, model = routed(judge)
+        cached = Cached(model, cache)
+        texts = [(await cached.sample(ask(n=n, role=role))).texts for role, n in (("generate", 2), ("evaluate", 1))]
+        assert texts == [["generate 0", "generate 1"], ["evaluate 0"] if judge != "a" else ["generate 0"]]
+        assert (makes.calls, judges.calls) == (made, judged if judge != "a" else 0)
+    assert sorted(info(cache.path).by_identity) == [("script:a", 2), ("script:b", 1), ("script:c", 1)]
+
+
+async def test_what_one_model_said_is_had_in_its_role_among_others(cache: ReplyCache, ask: Ask) -> None:
+    """Keys of runs with one model stay good: the identity in them is that model's own."""
+    alone = Scripted(lambda r, i: f"{r.role} {i}", name="script:a")
+    await Cached(Retrying(alone), cache).sample(ask(n=2))
+    request = ask(n=2)
+    assert set(cache.get([key_of("script:a", request, i) for i in range(2)])) == {key_of("script:a", request, i) for i in range(2)}
+    makes, _, model = routed("b")
+    assert (await Cached(model, cache).sample(request)).texts == ["generate 0", "generate 1"]
+    assert makes.calls == 0
 
 
 async def test_whole_samples_come_back(cache: ReplyCache, ask: Ask) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import lru_cache
@@ -10,7 +11,7 @@ from typing import Any, Literal, Protocol
 
 from branchwise.budget import Usage
 
-__all__ = ["CallId", "LanguageModel", "Message", "Outcome", "Reply", "Request", "Role", "Sample", "fingerprint"]
+__all__ = ["CallId", "LanguageModel", "Message", "Outcome", "Reply", "Request", "Role", "Sample", "fingerprint", "identity_of"]
 
 
 class Outcome(StrEnum):
@@ -144,6 +145,12 @@ class LanguageModel(Protocol):
     async def sample(self, request: Request) -> Reply:
         """`request.n` samples, in order."""
         ...
+
+
+def identity_of(model: LanguageModel, role: str) -> str:
+    """The identity of what serves `role`: a model that is several by role, or a layer before one, has a method of this name."""
+    by_role: Callable[[str], str] | None = getattr(model, "identity_of", None)
+    return model.identity if by_role is None else by_role(role)
 
 
 def fingerprint(request: Request) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from branchwise.errors import UsageError, nearest
-from branchwise.model.base import LanguageModel, Reply, Request
+from branchwise.model.base import LanguageModel, Reply, Request, identity_of
 
 __all__ = ["ROLES", "Routed"]
 
@@ -37,7 +37,7 @@ class Routed:
 
     def identity_of(self, role: str) -> str:
         """The identity of the model that serves `role`: part of cache keys."""
-        return self._roles.get(role, self._model).identity
+        return identity_of(self._roles.get(role, self._model), role)
 
     async def sample(self, request: Request) -> Reply:
         """The reply of the role's model."""

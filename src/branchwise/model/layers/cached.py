@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from branchwise.errors import UsageError
-from branchwise.model.base import LanguageModel, Outcome, Reply, Request, Sample
+from branchwise.model.base import LanguageModel, Outcome, Reply, Request, Sample, identity_of
 from branchwise.model.cache import ReplyCache, key_of
 from branchwise.model.parts import part
 
@@ -18,7 +18,8 @@ class Cached:
     """`inner` behind a cache: `read` takes what is there, `on` also keeps what is new, `off` does neither.
 
     A hit is a cached call and costs nothing. Samples keep their index: 7 asked for where 5 are kept are 5 hits and 2 new ones. Samples of
-    which nothing can be read (`invalid`) are not kept.
+    which nothing can be read (`invalid`) are not kept. A key holds the model that serves the request's role: with another evaluator, what the
+    generating model said is still there.
     """
 
     def __init__(self, inner: LanguageModel, cache: ReplyCache, mode: CacheMode = "on") -> None:
@@ -36,11 +37,16 @@ class Cached:
         """That of `inner`."""
         return self._inner.identity
 
+    def identity_of(self, role: str) -> str:
+        """That of what serves `role`."""
+        return identity_of(self._inner, role)
+
     async def sample(self, request: Request) -> Reply:
         """`request.n` samples in order, each from the cache or from `inner`."""
         if self._mode == "off" or request.free:  # what a person says is asked each time
             return await self._inner.sample(request)
-        keys = [key_of(self.identity, request, request.first + i) for i in range(request.n)]
+        identity = self.identity_of(request.role)
+        keys = [key_of(identity, request, request.first + i) for i in range(request.n)]
         had = self._cache.get(keys)
         samples: list[Sample] = []
         model = system = error = ""
@@ -56,7 +62,7 @@ class Cached:
             if self._mode == "on":
                 fresh = zip(keys[i:end], reply.samples, strict=False)
                 kept = [(key, s) for key, s in fresh if s.outcome is not Outcome.INVALID]
-                self._cache.put(self.identity, kept, reply.model, reply.system_fingerprint)
+                self._cache.put(identity, kept, reply.model, reply.system_fingerprint)
             samples += reply.samples
             model, system, error = reply.model, reply.system_fingerprint, reply.error or error
             i = end

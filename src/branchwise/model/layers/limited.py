@@ -6,7 +6,7 @@ import asyncio
 from collections import deque
 
 from branchwise.errors import UsageError
-from branchwise.model.base import LanguageModel, Reply, Request
+from branchwise.model.base import LanguageModel, Reply, Request, identity_of
 
 __all__ = ["Limited"]
 
@@ -34,6 +34,10 @@ class Limited:
     def identity(self) -> str:
         """That of the backend."""
         return self._inner.identity
+
+    def identity_of(self, role: str) -> str:
+        """That of what serves `role`."""
+        return identity_of(self._inner, role)
 
     async def sample(self, request: Request) -> Reply:
         """The backend's reply, once there is room."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from branchwise.budget import Bound, Usage
 from branchwise.errors import MissingCall, ModelError, OutOfBudget
 from branchwise.ledger import BARRED, Ledger
-from branchwise.model.base import LanguageModel, Reply, Request, Sample
+from branchwise.model.base import LanguageModel, Reply, Request, Sample, identity_of
 
 __all__ = ["Metered", "request_bound"]
 
@@ -53,6 +53,10 @@ class Metered:
     def identity(self) -> str:
         """That of the backend."""
         return self._inner.identity
+
+    def identity_of(self, role: str) -> str:
+        """That of what serves `role`."""
+        return identity_of(self._inner, role)
 
     async def sample(self, request: Request) -> Reply:
         """The reply, with prices. Raises `OutOfBudget` before anything is sent."""

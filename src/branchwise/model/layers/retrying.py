@@ -11,7 +11,7 @@ from random import Random
 
 from branchwise.budget import Bound
 from branchwise.errors import ModelError, OutOfBudget, RateLimited, TransientError, UsageError
-from branchwise.model.base import LanguageModel, Outcome, Reply, Request, Sample, fingerprint
+from branchwise.model.base import LanguageModel, Outcome, Reply, Request, Sample, fingerprint, identity_of
 from branchwise.model.parts import awaits, joined, part, waiting
 from branchwise.model.structure import repair
 
@@ -90,6 +90,10 @@ class Retrying:
     def identity(self) -> str:
         """That of `inner`."""
         return self._inner.identity
+
+    def identity_of(self, role: str) -> str:
+        """That of what serves `role`."""
+        return identity_of(self._inner, role)
 
     @property
     def attempts(self) -> int:
