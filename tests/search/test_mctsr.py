@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -34,10 +35,13 @@ from support.worlds import Toy
 
 
 def test_full_marks_are_suppressed_and_order_is_kept() -> None:
+    """max(95, r - 5) is 95 for 95 to 100 (100 - 5 = 95); a millionth of r - 95 keeps them apart: 96 → 95.000001, 100 → 95.000005."""
     recorded = [suppress(reward / 2) for reward in range(-200, 201)]
-    assert recorded == sorted(recorded), "never above a better reward"
-    assert suppress(94) < suppress(95) <= suppress(96) <= suppress(100), "94 never beats 100, and 96 stays above 94 and not below 95"
-    assert [suppress(reward) for reward in (-100, 0, 95, 95.5, 96, 100)] == [-100, 0, 95, 95, 95, 95]
+    assert all(low < high for low, high in pairwise(recorded)), "a better reward stays better"
+    assert suppress(94) < suppress(95) < suppress(96) < suppress(100), "94 never beats 100, and 96 stays above 95"
+    assert [suppress(reward) for reward in (-100, 0, 94.5, 95)] == [-100, 0, 94.5, 95]
+    assert [suppress(reward) for reward in (95.5, 96, 100)] == [pytest.approx(max(95, r - 5), abs=5.1e-6) for r in (95.5, 96, 100)]
+    assert suppress(100) == pytest.approx(95.000005, abs=1e-9)
 
 
 async def test_the_model_s_reward_is_suppressed_and_mapped() -> None:

@@ -83,6 +83,15 @@ def test_a_thought_that_adds_nothing_new_counts_half() -> None:
     assert score("测量缓存的负载", "测量缓存的负载") == pytest.approx(0.2)
 
 
+def test_a_thought_without_any_content_word_adds_nothing_new_after_another() -> None:
+    """0.5 - 0.05·2 = 0.4, halved: 0.2. As a first thought there is nothing before it: 0.5 - 0.05 = 0.45. One word of its own is enough."""
+    for empty in ("So it is.", "And so on: then it is that.", "...", "→", "___"):
+        assert score("measure the load", empty) == pytest.approx(0.2), empty
+        assert score(empty) == pytest.approx(0.45), empty
+    assert score("measure the load", "So it is 42.") == pytest.approx(0.4)
+    assert heuristic_score(("measure the load", "So it is."))[1].endswith("nothing new × 0.5")
+
+
 def test_a_paraphrase_scores_otherwise() -> None:
     """It reads words, not meaning: the same thought in other words loses what its words gave."""
     assert score("Therefore the solution is a queue, because order matters") > score("Hence a queue would do, as order matters")

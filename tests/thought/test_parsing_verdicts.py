@@ -111,6 +111,28 @@ def test_a_label_is_read_in_any_dress(name: str, dress: str, upper: bool) -> Non
         ("The rating is $\\boxed{7/10}$", 7),
         ("\\boxed 7", 7),
         ("Score: 9. The answer is \\boxed{7}", 9),
+        ("[Score] 8", 8),
+        ("[Score]: 8", 8),
+        ("[Score]8", 8),
+        ("[ Score ] = 8", 8),
+        ("[Score]\n8", 8),
+        ("**[Score]**: 8/10", 8),
+        ("[Final Score]: 8", 8),
+        ("[Score (1-10)]: 8", 8),
+        ("[Rating] 8 points", 8),
+        ("[Grade] is 8.", 8),
+        ("[Reward]: 8", 8),
+        ("[Score for candidate 2]: 8", 8),
+        ("[Score]: [8]", 8),
+        ("【评分】8", 8),
+        ("<score>8</score>", 8),
+        ("{score}: 8", 8),
+        ("(Score): 8", 8),
+        ("Score: +8", 8),
+        ("+8", 8),
+        ("[Analysis] 3 steps are wrong. [Score] 2", 2),
+        ("[Score] 3\n[Score] 8", 8),
+        ("<score>8</score> 3 steps are sound", 8),
     ],
 )
 def test_the_stated_score_is_read(text: str, expected: float) -> None:
@@ -142,6 +164,14 @@ def test_the_stated_score_is_read(text: str, expected: float) -> None:
         "The score of state 2 is unclear",
         "\\boxed{85}",
         "It says \\boxed{7} and stops there.",
+        "[Score] 85",
+        "[Score] unclear: 3 steps are wrong",
+        "[Max score] 10",
+        "the grade (see the score) 3 steps are wrong",
+        "(score) 3 steps are wrong",
+        "score] 8",
+        "</score> 3 steps are wrong",
+        "It adds 3 +4/10",
         "\\boxed{x = 7}",
     ],
 )
@@ -152,6 +182,7 @@ def test_what_is_out_of_scale_or_unclear_is_no_score(text: str) -> None:
 def test_other_scales_are_read_by_their_own_ends() -> None:
     rewards, share = Scale(-100, 100), Scale(0, 1)
     assert (score("Score: −40", rewards), score("[Score: 95]", rewards), score("Score: 101", rewards)) == (-40, 95, None)
+    assert [score(text, rewards) for text in ("[Score] 85", "[Score]: -85", "[Score] +85", "[Score (-100 to +100)]: 85")] == [85, -85, 85, 85]
     assert (score("0.85", share), score("8/10", share), score("8", share), score("Score: 85%", share)) == (0.85, 0.8, None, 0.85)
     assert (share.unit(0.25), TEN.unit(10), rewards.unit(0)) == (0.25, 1.0, 0.5)
     assert str(TEN) == "1 to 10"

@@ -57,7 +57,7 @@ def heuristic_score(state: State) -> tuple[float, str]:
     """The score in [0, 1] of the last thought of `state`, and the rules that made it.
 
     0.5; +0.2 conclusion; +0.1 reason; +0.1 concrete order; -0.1 vague; -0.05 × depth; clamped; × 0.5 where fewer than a fifth of its content
-    words are absent from all its ancestors.
+    words are absent from all its ancestors. After another thought, one without any content word ("So it is.") adds nothing new either.
     """
     if not state:
         return 0.5, "the root"
@@ -71,7 +71,7 @@ def heuristic_score(state: State) -> tuple[float, str]:
     rules.append(f"depth {-0.05 * len(state):+g}")
     words_here = content_words(text)
     before = content_words(" ".join(state[:-1]))
-    if len(state) > 1 and len(words_here - before) * 5 < len(words_here):
+    if len(state) > 1 and (not words_here or len(words_here - before) * 5 < len(words_here)):
         score *= 0.5
         rules.append("nothing new × 0.5")
     return round(score, 10), ", ".join(rules)

@@ -19,11 +19,15 @@ from branchwise.thought.base import Evaluation, Size
 __all__ = ["SelfReward", "suppress"]
 
 _SCALE = parsing.Scale(-100, 100)
+_TIE = 1e-6
 
 
 def suppress(reward: float) -> float:
-    """Full-score suppression that keeps order: a reward above 95 is recorded as max(95, reward - 5)."""
-    return max(95.0, reward - 5) if reward > 95 else reward
+    """Full-score suppression that keeps order: a reward above 95 is recorded as max(95, reward - 5), and a millionth of what it had above 95.
+
+    On this scale max(95, r - 5) is 95 for all of 95 to 100, which would make 96 no better than 95: the millionth only breaks that tie.
+    """
+    return max(95.0, reward - 5) + (reward - 95) * _TIE if reward > 95 else reward
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -43,21 +43,25 @@ _AMOUNT = (
 _FILL = r"(?:[\s:=\"'(\[|]|\b(?:is|of|a|an|this|that|it|as|at|would|be|with|state|answer|here|about|around|just)\b|->|→)"
 _THING = r"(?:candidate|state|option|step|choice|thought|answer|node|plan|proposal|passage|number|no\.)"
 _OF_WHICH = rf"(?:(?:\s+(?:for|of)\s+|\s*\(\s*)(?:the\s+|this\s+)?{_THING}\s*\#?\d{{1,4}}\b\)?)?+"
+_OPEN = r"(?:(?P<bracket>[\[<{【]\s*)|(?P<round>\(\s*))?"
+_CLOSE = r"(?:(?(bracket)\s*[\]>}】]|(?!))|(?(round)\s*\)(?=\s*[:=])|(?!)))"
+_TO = rf"{_OF_WHICH}(?:{_CLOSE}{_FILL}{{0,12}}?|{_FILL}{{1,12}}?)(?:\+(?=\d))?{_AMOUNT}"
+"""From a label to its number. One in brackets of its own ("[Score] 85", "<score>85</score>") ends with them; round ones need a colon after."""
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*(?:\{([^{}]{0,40})\}|(?=\d))")
 _STRONG = re.compile(
-    rf"(?<![a-z])(?:(?P<other>max(?:imum)?|min(?:imum)?|highest|lowest|best|perfect|full|possible|passing)\s+)?"
-    rf"(?:score|rating|grade|(?<!\w\s)overall|점수|评分|分数|得分)(?:는|은|是|为)?{_OF_WHICH}{_FILL}{{1,12}}?{_AMOUNT}"
+    rf"(?<![a-z]){_OPEN}(?:(?P<other>max(?:imum)?|min(?:imum)?|highest|lowest|best|perfect|full|possible|passing)\s+)?"
+    rf"(?:final\s+|total\s+)?(?:score|rating|grade|(?<!\w\s)overall|점수|评分|分数|得分)(?:는|은|是|为)?{_TO}"
 )
-_WEAK = re.compile(rf"\b(?:rated?|scored?|graded?|give|gave|assign(?:ed)?|deserves|value|evaluation|mark|reward){_OF_WHICH}{_FILL}{{1,12}}?{_AMOUNT}")
+_WEAK = re.compile(rf"{_OPEN}\b(?:rated?|scored?|graded?|give|gave|assign(?:ed)?|deserves|value|evaluation|mark|reward){_TO}")
 _SHARE = re.compile(rf"(?<![\d./*+=-])(?<![/*+=-]\s){_AMOUNT}")
-_WHOLE = re.compile(rf"[\s\"'(\[]*{_AMOUNT}[\s\"')\].!]*(?:points?)?[\s.!]*")
+_WHOLE = re.compile(rf"[\s\"'(\[]*(?:\+(?=\d))?{_AMOUNT}[\s\"')\].!]*(?:points?)?[\s.!]*")
 
 
 def _ranges(scale: Scale) -> re.Pattern[str]:
     """The scale itself, as a reply repeats it: "(scale 1-10)", "from 1 to 10"."""
     low, high = (re.escape(f"{end:g}") for end in (scale.low, scale.high))
     named = r"(?:\b(?:on\s+)?(?:a\s+|the\s+)?(?:scale|range)\s*(?:of|from|is|:)?\s*|\bfrom\s+|\bbetween\s+)?"
-    return re.compile(rf"[(\[]?{named}(?<![\d.]){low}\s?(?:-|to|~|\.\.+|and)\s?{high}(?!\d|\.\d)[)\]]?")
+    return re.compile(rf"[(\[]?{named}(?<![\d.]){low}\s?(?:-|to|~|\.\.+|and)\s?\+?{high}(?!\d|\.\d)[)\]]?")
 
 
 def _value(match: re.Match[str], scale: Scale, whole: bool = False) -> float | None:
@@ -80,9 +84,9 @@ def _boxed(content: str) -> re.Match[str] | None:
 def score(text: str, scale: Scale) -> float | None:
     """The score that a reply states, on `scale`; `None` where it states none, several, or one out of scale.
 
-    In this order: the last labelled score ("Score: 7", "Score for candidate 2: 7", "I rate this 9"), a reply that is only a number, `a/b` or
-    `a out of b` with b the top of the scale, a box at the end. Where b is another top it states the scale of its own, and a/b is turned to
-    ours. A lone number in prose is not a score.
+    In this order: the last labelled score ("Score: 7", "[Score] 7", "Score for candidate 2: 7", "I rate this 9"), a reply that is only a
+    number, `a/b` or `a out of b` with b the top of the scale, a box at the end. Where b is another top it states the scale of its own, and
+    a/b is turned to ours. A lone number in prose is not a score.
     """
     content = fold(text).casefold()
     folded = _ranges(scale).sub(" ", _BOX.sub(r" \1", content))
