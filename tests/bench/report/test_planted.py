@@ -53,8 +53,9 @@ def noisy(salt: int) -> Scripted:
         prompt = request.messages[-1].content
         seed = request.seeds[index - request.first] if request.seeds else index
         gold = 100 + int(re.findall(r"How much are (\d+) and 100", prompt)[-1])
-        wrong = 1000 + int(10**9 * draw("wrong", salt, prompt, seed))
-        return f"The answer is {gold if draw(salt, prompt, seed) < RIGHT else wrong}."
+        words = (salt, prompt, seed, request.n)  # n: else the first vote would be the very reply of cot, and the two methods would not be independent
+        wrong = 1000 + int(10**9 * draw("wrong", *words))
+        return f"The answer is {gold if draw(*words) < RIGHT else wrong}."
 
     return Scripted(answer, name="script:noisy")
 
