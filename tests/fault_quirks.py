@@ -227,6 +227,13 @@ def stream_error(call: Call) -> Answer:
 
 
 @quirk
+def stream_odd(call: Call) -> Answer:
+    """A stream with an event of another form: choices: [null], or by argument a `delta` or `index` of a wrong type, choices that are `text`."""
+    odd: Any = {"delta": [{"delta": "x"}], "index": [{"index": [0]}], "text": "x"}.get(call.argument, [None])
+    return Answer(body=sse([chunk("half of a "), {"choices": odd}, chunk("thought", "stop")]))
+
+
+@quirk
 def stream_comments(call: Call) -> Answer:
     """A stream with comments and pings between events."""
     return Answer(body=b"data: " + json.dumps(chunk("whole ")).encode() + b"\n\n: ping\n\n" + sse([chunk("text", "stop")]))

@@ -146,6 +146,19 @@ async def test_an_error_whose_code_is_no_status_is_transient(gateway: Any, ask: 
     assert len(model.sent) == 4
 
 
+@pytest.mark.parametrize("quirk", ["stream_odd", "stream_odd:delta", "stream_odd:index", "stream_odd:text"])
+async def test_an_odd_event_of_a_stream_is_transient(gateway: Any, ask: Ask, quirk: str) -> None:
+    """stream_odd: an event that is not of the form of one is a transient error, retried; what had come is charged, `estimated`."""
+    model = gateway(quirk, stream=True)
+    with pytest.raises(TransientError, match="cannot be read"):
+        await model.sample(ask())
+    assert len(model.sent) == 4
+    with pytest.raises(TransientError) as error:
+        await model.chat.sample(ask())
+    assert error.value.spent == (len(ask().messages[0].content) // 4, len("half of a ") // 4)
+    assert error.value.estimated
+
+
 @pytest.mark.parametrize("quirk", ["think_block", "think_close_only", "reasoning_field"])
 async def test_reasoning_is_kept_apart(gateway: Any, ask: Ask, quirk: str) -> None:
     """think_block, think_close_only, reasoning_field: reasoning is kept apart and never is content, with or without the opening tag."""
