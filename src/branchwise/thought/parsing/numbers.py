@@ -43,16 +43,18 @@ _AMOUNT = (
 _FILL = r"(?:[\s:=\"'(\[|]|\b(?:is|of|a|an|this|that|it|as|at|would|be|with|state|answer|here|about|around|just)\b|->|→)"
 _THING = r"(?:candidate|state|option|step|choice|thought|answer|node|plan|proposal|passage|number|no\.)"
 _OF_WHICH = rf"(?:(?:\s+(?:for|of)\s+|\s*\(\s*)(?:the\s+|this\s+)?{_THING}\s*\#?\d{{1,4}}\b\)?)?+"
-_OPEN = r"(?:(?P<bracket>[\[<{【]\s*)|(?P<round>\(\s*))?"
-_CLOSE = r"(?:(?(bracket)\s*[\]>}】]|(?!))|(?(round)\s*\)(?=\s*[:=])|(?!)))"
-_TO = rf"{_OF_WHICH}(?:{_CLOSE}{_FILL}{{0,12}}?|{_FILL}{{1,12}}?)(?:\+(?=\d))?{_AMOUNT}"
-"""From a label to its number. One in brackets of its own ("[Score] 85", "<score>85</score>") ends with them; round ones need a colon after."""
+_TO = rf"{_OF_WHICH}{_FILL}{{1,12}}?(?:\+(?=\d))?{_AMOUNT}"
+_BRACKETED = re.compile(
+    rf"(?:[\[<{{【]|(?P<round>\())\s{{0,2}}((?:[a-z]{{3,7}}\s)?(?:score|rating|grade|reward|evaluation|점수|评分|分数|得分){_OF_WHICH})\s{{0,2}}"
+    r"(?(round)\)(?=\s?[:=])|[\]>}】])"
+)
+"""A label in brackets of its own: "[Score] 85", "<score>85</score>"; round ones need a colon after them, as prose has them too."""
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*(?:\{([^{}]{0,40})\}|(?=\d))")
 _STRONG = re.compile(
-    rf"(?<![a-z]){_OPEN}(?:(?P<other>max(?:imum)?|min(?:imum)?|highest|lowest|best|perfect|full|possible|passing)\s+)?"
-    rf"(?:final\s+|total\s+)?(?:score|rating|grade|(?<!\w\s)overall|점수|评分|分数|得分)(?:는|은|是|为)?{_TO}"
+    rf"(?<![a-z])(?:(?P<other>max(?:imum)?|min(?:imum)?|highest|lowest|best|perfect|full|possible|passing)\s+)?"
+    rf"(?:score|rating|grade|(?<!\w\s)overall|점수|评分|分数|得分)(?:는|은|是|为)?{_TO}"
 )
-_WEAK = re.compile(rf"{_OPEN}\b(?:rated?|scored?|graded?|give|gave|assign(?:ed)?|deserves|value|evaluation|mark|reward){_TO}")
+_WEAK = re.compile(rf"\b(?:rated?|scored?|graded?|give|gave|assign(?:ed)?|deserves|value|evaluation|mark|reward){_TO}")
 _SHARE = re.compile(rf"(?<![\d./*+=-])(?<![/*+=-]\s){_AMOUNT}")
 _WHOLE = re.compile(rf"[\s\"'(\[]*(?:\+(?=\d))?{_AMOUNT}[\s\"')\].!]*(?:points?)?[\s.!]*")
 
@@ -89,11 +91,13 @@ def score(text: str, scale: Scale) -> float | None:
     a/b is turned to ours. A lone number in prose is not a score.
     """
     content = fold(text).casefold()
-    folded = _ranges(scale).sub(" ", _BOX.sub(r" \1", content))
+    folded = _BRACKETED.sub(r" \2: ", _ranges(scale).sub(" ", _BOX.sub(r" \1", content)))
     for pattern in (_STRONG, _WEAK):
         labelled = [match for match in pattern.finditer(folded) if not match.groupdict().get("other")]
         if labelled:
             return _value(labelled[-1], scale, whole=True)
+        if pattern is _STRONG:
+            folded = _STRONG.sub(" ", folded)
     if only := _WHOLE.fullmatch(folded.strip()):
         return _value(only, scale, whole=True)
     shares = [match for match in _SHARE.finditer(folded) if match["b"] and float(match["b"]) == scale.high]
