@@ -200,6 +200,9 @@ def _agree(old: Mapping[str, Any], new: Mapping[str, Any], folder: Path) -> None
     for task in set(old["data"]) & set(new["data"]):
         same(f"data of {task}", old["data"][task].get("sha256"), new["data"][task]["sha256"])
         same(f"wording of the prompts of {task}", old["prompts"].get(task), new["prompts"][task])
+        golds, others = (one.get("overrides", {}).get(task, {}) for one in (old, new))
+        for item in set(golds) & set(others):
+            same(f"gold of {task} item {item}", golds[item]["gold"], others[item]["gold"])
         methods = {entry["label"]: entry for entry in old["spec"]["methods"].get(task, [])}
         for entry in new["spec"]["methods"][task]:
             same(f"method {entry['label']} of {task}", methods.get(entry["label"], entry), entry)

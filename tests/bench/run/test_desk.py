@@ -12,6 +12,7 @@ import pytest
 from branchwise.bench.book import SPENT, Sum, sum_of
 from branchwise.bench.desk import Desk
 from branchwise.bench.grading.verdicts import Gold
+from branchwise.bench.overrides import override
 from branchwise.bench.rows import MANIFEST, ROWS, TRACES, read_manifest, read_rows
 from branchwise.budget import Budget, Price, Usage
 from branchwise.errors import PermanentError, TransientError, UsageError
@@ -273,3 +274,13 @@ def test_servers_of_a_model_may_come_and_go(tmp_path: Path) -> None:
     rows = by_unit(run(more, tmp_path, model))
     assert len(asked) == count + 2
     assert all(rows[row.unit] == row for row in first)
+
+
+def test_a_gold_that_is_overridden_otherwise_is_refused_by_its_item(tmp_path: Path) -> None:
+    def own(gold: str) -> dict[str, Any]:
+        return {"overrides": {"gsm8k": {"own-01": override(gold, "as the book says")}}}
+
+    model, _ = counting()
+    run(grid(**own("5")), tmp_path, model)
+    with pytest.raises(UsageError, match=r"another gold of gsm8k item own-01 \(5, now 6\)"):
+        run(grid(**own("6")), tmp_path, model)
