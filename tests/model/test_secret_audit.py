@@ -7,14 +7,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
-from branchwise.errors import BranchwiseError
+from branchwise.cli.main import cli
+from branchwise.errors import BranchwiseError, UsageError
 from branchwise.model.base import Request
 from branchwise.model.cache import ReplyCache
 from branchwise.model.layers.cached import Cached
 from branchwise.model.layers.retrying import Retrying, RetryPolicy
 from branchwise.model.openai_http import OpenAIChat
 from branchwise.model.registry import open_model, parse_spec
+from branchwise.model.reward import RewardEndpoint
 from branchwise.model.secrets import Secret
 
 KEY = "sk-SECRETKEY0123456789"
@@ -72,6 +75,12 @@ async def test_a_server_that_repeats_the_key_is_masked(faults: Any, ask: Callabl
     assert "***" in str(error.value)
 
 
+@pytest.fixture
+def home_of_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("BRANCHWISE_HOME", str(tmp_path / "home"))
+    return tmp_path
+
+
 async def test_a_password_in_a_name_is_masked_everywhere(ask: Callable[..., Request]) -> None:
     text = f"http://user:{PASSWORD}@127.0.0.1:9/v1#m"
     spec = parse_spec(text)
@@ -80,3 +89,22 @@ async def test_a_password_in_a_name_is_masked_everywhere(ask: Callable[..., Requ
             await model.sample(ask())
         shown = f"{spec!r} {spec} {model!r} {model.name} {model.identity}" + told(error.value)
     assert PASSWORD not in shown
+
+
+@pytest.mark.parametrize("form", ["{}#m", "reward:{}", "reward:{}#m"])
+def test_a_key_in_the_query_of_an_address_is_refused_and_shown_nowhere(form: str, home_of_runs: Path) -> None:
+    """It would be in the name, in every trace and in the cache."""
+    for query in (f"api_key={KEY}", f"x=1&key={PASSWORD}"):
+        shown, url = "", f"http://127.0.0.1:9/v1?{query}"
+        text = form.format(url)
+        makers: dict[Callable[..., object], tuple[str, ...]] = {parse_spec: (text,), OpenAIChat: ("m", url), RewardEndpoint: (url,)}
+        for make, arguments in makers.items():
+            with pytest.raises(UsageError, match="give the key apart") as error:
+                make(*arguments)
+            shown += told(error.value)
+        flag = "--evaluator-model" if form.startswith("reward") else "--model"
+        result = CliRunner().invoke(cli, ["solve", "4 9 10 13", "--task", "game24", flag, text])
+        assert result.exit_code == 2
+        shown += result.output + "".join(path.read_text() for path in home_of_runs.rglob("*") if path.is_file())
+        assert KEY not in shown
+        assert PASSWORD not in shown

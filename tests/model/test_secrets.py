@@ -26,6 +26,9 @@ def test_a_secret_does_not_show_itself_and_is_not_pickled() -> None:
         "api_key=hunter22hunter22",
         "Incorrect API key provided: sk-hunter22hunter22.",
         "given hunter22 as is",
+        "https://h/v1?api_key=hunter22&x=1 refused",
+        "GET https://h/v1?x=1&token=hunter22#m",
+        "'https://h/v1?subscription-key=hunter22'",
     ],
 )
 def test_messages_are_masked(text: str) -> None:
@@ -34,7 +37,10 @@ def test_messages_are_masked(text: str) -> None:
     assert "***" in masked
 
 
-@pytest.mark.parametrize("unit", ["a", "sk-", "http://", "http://a@", "api_key: ", "Bearer a", "://@", " ", "\t", "a:", "key="])
+UNITS = ["a", "sk-", "http://", "http://a@", "api_key: ", "Bearer a", "://@", " ", "\t", "a:", "key=", "?key=", "?a.", "&a-", "?x=sk-"]
+
+
+@pytest.mark.parametrize("unit", UNITS)
 def test_messages_of_any_length_are_masked_in_no_time(unit: str) -> None:
     """An error page can be long, and one character of it may match a lot."""
     start = time.process_time()
@@ -48,6 +54,29 @@ def test_addresses_are_masked() -> None:
     assert mask_url(f"{'x' * 40}://user:pw@host") == f"{'x' * 40}://***@host"
     assert mask_url("http://user:p%40ss@host:80/v1") == "http://***@host:80/v1"
     assert mask_url("http://host/v1#a@b") == "http://host/v1#a@b"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "api_key=S3CRET", "apikey=S3CRET", "api-key=S3CRET", "API_KEY=S3CRET", "key=S3CRET", "x=1&token=S3CRET", "access_token=S3CRET", "sig=S3CRET",
+        "subscription-key=S3CRET", "x-api-key=S3CRET", "client_secret=S3CRET", "password=S3CRET", "accessToken=S3CRET", "auth=S3CRET", "x.key=S3CRET",
+        "code=S3CRET", "api%5Fkey=S3CRET", "v=sk-S3CRETS3CRET",
+    ],
+)  # fmt: skip
+def test_a_key_in_the_query_of_an_address_is_refused_without_being_shown(query: str) -> None:
+    with pytest.raises(UsageError, match="--key-file") as error:
+        split_userinfo(f"https://host/v1?{query}")
+    assert "S3CRET" not in str(error.value)
+    assert "host" in str(error.value)
+    assert "S3CRET" not in mask(f"branchwise solve x --model 'https://host/v1?{query}#m'")
+
+
+@pytest.mark.parametrize("query", ["api-version=2024-10-21", "deployment=keyboard", "monkey=1", "tokens=5", "x=1&y=2", "encode=1", "keys=2", ""])
+def test_other_queries_stay_as_they_are(query: str) -> None:
+    url = f"https://host/v1?{query}".rstrip("?")
+    assert split_userinfo(url) == (url, None)
+    assert mask_url(url) == url
 
 
 def test_user_and_password_are_split_from_an_address() -> None:

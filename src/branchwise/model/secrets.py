@@ -6,7 +6,7 @@ import re
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import urlsplit, urlunsplit
+from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 from branchwise.errors import UsageError
 
@@ -15,6 +15,12 @@ __all__ = ["OPENAI_URL", "Secret", "find_key", "mask", "mask_url", "read_key_fil
 _USERINFO = re.compile(r"(?<=://)[^/\s?#]*@")
 _BEARER = re.compile(r"(?i)(bearer\s+|api[-_ ]?key[\"']?\s*[:=]\s*[\"']?)[A-Za-z0-9._~+/=-]{6,}")
 _KEYLIKE = re.compile(r"\b(?:sk|key|gsk|AIza|hf)[-_][A-Za-z0-9_-]{8,}")
+_IN_QUERY = re.compile(r"([?&;])([\w.%-]{1,60})=([^&#;\s\"'<>]+)")
+_KEY_NAME = re.compile(
+    r"(?:.*[-_.])?(?:access|api|auth|client|private|session|subscription)?"
+    r"(?:key|token|secret|password|passwd|auth|authorization|sig|signature|credentials?|code)",
+    re.IGNORECASE,
+)
 
 OPENAI_URL = "https://api.openai.com/v1"
 KEY_VARIABLES = {
@@ -51,18 +57,30 @@ def mask(text: str, secrets: tuple[str, ...] = ()) -> str:
     for secret in secrets:
         if len(secret) >= 4:
             text = text.replace(secret, "***")
-    text = _USERINFO.sub("***@", text)
+    text = mask_url(text)
     text = _BEARER.sub(r"\1***", text)
     return _KEYLIKE.sub("***", text)
 
 
 def mask_url(url: str) -> str:
-    """`url` with user and password masked."""
-    return _USERINFO.sub("***@", url)
+    """`url` with user and password masked, and what its query holds under the name of a key."""
+    return _IN_QUERY.sub(_without_key, _USERINFO.sub("***@", url))
+
+
+def _without_key(found: re.Match[str]) -> str:
+    return f"{found[1]}{found[2]}=***" if _is_key(unquote(found[2]), found[3]) else found[0]
+
+
+def _is_key(name: str, value: str) -> bool:
+    """Whether a field of a query is a key, by its name or by its value."""
+    return _KEY_NAME.fullmatch(name[:60]) is not None or _KEYLIKE.search(value) is not None
 
 
 def split_userinfo(url: str) -> tuple[str, tuple[str, str] | None]:
-    """`url` without user and password, and these two. Raises `UsageError` for what is no http(s) address."""
+    """`url` without user and password, and these two. Raises `UsageError` for what is no http(s) address, and for one with a key in its query.
+
+    An address is part of names, identities and traces, so a key in it would be shown there.
+    """
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
@@ -70,6 +88,11 @@ def split_userinfo(url: str) -> tuple[str, tuple[str, str] | None]:
         raise UsageError(f"not an address: {mask_url(url)!r} ({error})") from None
     if parts.scheme not in ("http", "https") or not host:
         raise UsageError(f"not an address: {mask_url(url)!r}; give http://HOST:PORT/v1 or https://HOST/v1")
+    if found := [name for name, value in parse_qsl(parts.query) if _is_key(name, value)]:
+        raise UsageError(
+            f"the address of {host} has a key in its query ({', '.join(found)}=***); addresses are shown and recorded, so give the key apart: "
+            "--key-file FILE, or the environment variable of that host, which goes as a header"
+        )
     where = f"[{host}]" if ":" in host else host
     clean = urlunsplit((parts.scheme, where if port is None else f"{where}:{port}", parts.path.rstrip("/"), parts.query, ""))
     user = (parts.username or "", parts.password or "") if parts.username or parts.password else None
