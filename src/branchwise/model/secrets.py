@@ -12,7 +12,7 @@ from branchwise.errors import UsageError
 
 __all__ = ["OPENAI_URL", "Secret", "find_key", "mask", "mask_url", "read_key_file", "split_userinfo"]
 
-_USERINFO = re.compile(r"(?<=://)[^/\s?#]*@")
+_USERINFO = re.compile(r"://[^/\s?#]*@")
 _BEARER = re.compile(r"(?i)(bearer\s+|api[-_ ]?key[\"']?\s*[:=]\s*[\"']?)[A-Za-z0-9._~+/=-]{6,}")
 _KEYLIKE = re.compile(r"\b(?:sk|key|gsk|AIza|hf)[-_][A-Za-z0-9_-]{8,}")
 _IN_QUERY = re.compile(r"([?&;])([\w.%-]{1,60})=([^&#;\s\"'<>]+)")
@@ -64,7 +64,7 @@ def mask(text: str, secrets: tuple[str, ...] = ()) -> str:
 
 def mask_url(url: str) -> str:
     """`url` with user and password masked, and what its query holds under the name of a key."""
-    return _IN_QUERY.sub(_without_key, _USERINFO.sub("***@", url))
+    return _IN_QUERY.sub(_without_key, _USERINFO.sub("://***@", url))
 
 
 def _without_key(found: re.Match[str]) -> str:
