@@ -1,5 +1,6 @@
 """Structured output is checked here, whatever a backend promises."""
 
+import re
 import time
 from typing import Any
 
@@ -45,6 +46,44 @@ def test_misfits_are_named(value: Any, wrong: str | None) -> None:
     else:
         with pytest.raises(AssertionError, match=wrong):
             raise AssertionError(found)
+
+
+NUMBER_OR_NONE = {"anyOf": [{"type": "number", "minimum": 0}, {"enum": ["none"]}]}
+
+
+@pytest.mark.parametrize(
+    ("value", "schema", "wrong"),
+    [
+        (7.0, {"type": "integer", "minimum": 1}, None),
+        (7.5, {"type": "integer"}, "must be integer"),
+        (True, {"type": ["integer", "number"]}, "must be integer or number"),
+        (True, {"enum": [1, 2]}, "must be one of"),
+        (1, {"const": True}, "must be True"),
+        (1.0, {"const": 1}, None),
+        ({"a": 1, "b": 2}, {"properties": {"a": {}}, "additionalProperties": False}, "must not have 'b'"),
+        ({"a": 1}, {"properties": {"a": {}}, "additionalProperties": False}, None),
+        ({"a": 1, "b": 2}, {"properties": {"a": {}}, "additionalProperties": True}, None),
+        ({"a": 1, "b": "x"}, {"properties": {"a": {}}, "additionalProperties": {"type": "number"}}, "reply.b must be number"),
+        ({"b": 2}, {"additionalProperties": {"type": "number"}}, None),
+        ("ab", {"minLength": 3}, "at least 3 characters long"),
+        ("abc", {"minLength": 3, "maxLength": 3}, None),
+        ("abcd", {"maxLength": 3}, "at most 3 characters long"),
+        ([1], {"minItems": 2}, "at least 2 items long"),
+        ([1, 2], {"minItems": 2, "maxItems": 2}, None),
+        ([1, 2, 3], {"maxItems": 2}, "at most 2 items long"),
+        (5, {"maxLength": 1, "maxItems": 1}, None),
+        (5, NUMBER_OR_NONE, None),
+        ("none", NUMBER_OR_NONE, None),
+        (-5, NUMBER_OR_NONE, r"at least 0 and the reply must be one of \['none'\]"),
+        ("many", NUMBER_OR_NONE, "must be number and"),
+        ({"a": [{"b": "x"}]}, {"properties": {"a": {"items": {"properties": {"b": {"minLength": 2}}}}}}, r"reply.a\[0\].b must be at least 2"),
+        ({"a": 1}, {"patternProperties": {"a": {"type": "string"}}}, None),
+    ],
+    ids=repr,
+)
+def test_what_of_a_schema_is_checked(value: Any, schema: dict[str, Any], wrong: str | None) -> None:
+    found = misfit(value, schema)
+    assert found is None if wrong is None else found is not None and re.search(wrong, found), found
 
 
 def request(**changes: Any) -> Request:

@@ -111,31 +111,75 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 def misfit(value: Any, schema: Mapping[str, Any], where: str = "the reply") -> str | None:
-    """Where `value` does not fit `schema`, or `None`. Knows type, enum, const, properties, required, items, minimum and maximum."""
+    """Where `value` does not fit `schema`, or `None`.
+
+    Knows type, enum, const, anyOf, minimum, maximum, minLength, maxLength, minItems, maxItems, items, properties, required and
+    additionalProperties; what else a schema says is not checked. 7.0 is an integer, as in JSON Schema; true is no number.
+    """
     kinds = schema.get("type")
     names = [kinds] if isinstance(kinds, str) else list(kinds or ())
-    allowed = tuple(t for n in names for t in _TYPES.get(n, ()))
-    if allowed and (not isinstance(value, allowed) or (isinstance(value, bool) and bool not in allowed)):
+    if any(name in _TYPES for name in names) and not any(_is_of(value, name) for name in names):
         return f"{where} must be {' or '.join(names)}"
-    if "enum" in schema and value not in schema["enum"]:
+    if "enum" in schema and not any(_same(value, one) for one in schema["enum"]):
         return f"{where} must be one of {schema['enum']}"
-    if "const" in schema and value != schema["const"]:
+    if "const" in schema and not _same(value, schema["const"]):
         return f"{where} must be {schema['const']!r}"
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        if "minimum" in schema and value < schema["minimum"]:
-            return f"{where} must be at least {schema['minimum']}"
-        if "maximum" in schema and value > schema["maximum"]:
-            return f"{where} must be at most {schema['maximum']}"
+    return _unlike_any(value, schema, where) or _beyond(value, schema, where) or _wrong_inside(value, schema, where)
+
+
+def _is_of(value: Any, name: str) -> bool:
+    if isinstance(value, bool):
+        return name == "boolean"
+    if name == "integer" and isinstance(value, float):
+        return value.is_integer()
+    return isinstance(value, _TYPES.get(name, ()))
+
+
+def _same(value: Any, other: Any) -> bool:
+    """Equal as JSON: 1 is 1.0, and not true."""
+    return bool(value == other) and isinstance(value, bool) == isinstance(other, bool)
+
+
+def _unlike_any(value: Any, schema: Mapping[str, Any], where: str) -> str | None:
+    if not schema.get("anyOf"):
+        return None
+    found = [misfit(value, one, where) for one in schema["anyOf"]]
+    faults = [fault for fault in found if fault is not None]
+    return None if len(faults) < len(found) else " and ".join(dict.fromkeys(faults[:3]))
+
+
+def _beyond(value: Any, schema: Mapping[str, Any], where: str) -> str | None:
+    """The bound that a number, or the length of a text or list, does not keep."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        size, least, most, unit = value, "minimum", "maximum", ""
+    elif isinstance(value, str):
+        size, least, most, unit = len(value), "minLength", "maxLength", " characters long"
+    elif isinstance(value, list):
+        size, least, most, unit = len(value), "minItems", "maxItems", " items long"
+    else:
+        return None
+    if least in schema and size < schema[least]:
+        return f"{where} must be at least {schema[least]}{unit}"
+    return f"{where} must be at most {schema[most]}{unit}" if most in schema and size > schema[most] else None
+
+
+def _wrong_inside(value: Any, schema: Mapping[str, Any], where: str) -> str | None:
     if isinstance(value, dict):
         lacking = [k for k in schema.get("required", ()) if k not in value]
         if lacking:
             return f"{where} lacks {', '.join(map(repr, lacking))}"
-        inside = ((value[k], s, f"{where}.{k}") for k, s in schema.get("properties", {}).items() if k in value)
+        known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+        if others is False and (more := [k for k in value if k not in known]):
+            return f"{where} must not have {', '.join(map(repr, more[:3]))}"
+        others = others if isinstance(others, Mapping) else {}
+        inside = ((v, known.get(k, others), f"{where}.{k}") for k, v in value.items())
     elif isinstance(value, list) and isinstance(schema.get("items"), Mapping):
         inside = ((v, schema["items"], f"{where}[{i}]") for i, v in enumerate(value))
     else:
         return None
-    return next((wrong for v, s, w in inside if (wrong := misfit(v, s, w)) is not None), None)
+    return next((wrong for v, s, w in inside if isinstance(s, Mapping) and (wrong := misfit(v, s, w)) is not None), None)
 
 
 def repair(request: Request, sample: Sample) -> Request:
