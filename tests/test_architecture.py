@@ -13,7 +13,7 @@ SOURCE = Path(branchwise.__file__).parent
 FILES = sorted(SOURCE.rglob("*.py"))
 ENGINE = (
     "engine", "window", "answering", "acts", "rules", "steering", "commit", "method", "steps", "solve", "result", "estimate", "batch", "rows",
-    "hints", "rejected", "shares", "rescore", "fork",
+    "hints", "rejected", "shares", "rescore", "fork", "identity",
 )  # fmt: skip
 CORE = ("errors", "problem", "budget", "ledger", "appending", "events")
 MAY = {

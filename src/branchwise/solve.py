@@ -13,18 +13,18 @@ from branchwise.budget import Budget, Price
 from branchwise.engine import Run
 from branchwise.errors import BranchwiseError, TraceError, UsageError
 from branchwise.hints import hints
+from branchwise.identity import agree, identity_of
 from branchwise.ledger import Ledger
-from branchwise.method import Method, describe
+from branchwise.method import Method
 from branchwise.model.base import LanguageModel
 from branchwise.model.cache import ReplyCache
-from branchwise.model.engines import to_have_again
 from branchwise.model.layers.cached import Cached, CacheMode
 from branchwise.model.layers.limited import Limited
 from branchwise.model.layers.metered import Metered
 from branchwise.model.layers.retrying import Retrying, RetryPolicy
 from branchwise.model.layers.taped import Taped
 from branchwise.model.tape import Tape
-from branchwise.problem import Kind, Problem, is_provable, prompts, rules
+from branchwise.problem import Kind, Problem, is_provable
 from branchwise.result import Result, versions
 from branchwise.steering import Steering
 from branchwise.steps import Worker
@@ -34,9 +34,6 @@ from branchwise.tree import Node, Tree
 __all__ = ["Stop", "solve", "solve_sync", "watch"]
 
 _FREE = Price(0, 0)
-
-ENDS = ("max_nodes", "rollouts", "max_steps")
-"""Settings of searches that say when they end, and nothing else: they may change on resume."""
 
 
 class Stop:
@@ -125,7 +122,7 @@ async def solve(
 
 async def _solve(problem: Problem, method: Method, model: LanguageModel, settings: _Settings) -> Result:
     method.refuse(problem)
-    identity = _identity(problem, method, model, settings.seed)
+    identity = identity_of(problem, method, model, settings.seed)
     method = method.sized(settings.budget.nodes)
     ledger = Ledger(settings.budget, settings.price, recorded=getattr(model, "recorded", False))
     limited = Limited(Metered(model, ledger), settings.parallel)  # a call that still waits for its place is neither paid nor sent at the end
@@ -234,19 +231,6 @@ def _unfinished(stop: str, node: Node | None) -> bool:
     return node is not None and node.status.kind is Kind.OPEN
 
 
-def _identity(problem: Problem, method: Method, model: LanguageModel, seed: int) -> dict[str, Any]:
-    """What may not change on resume."""
-    what = {"is": type(problem).__qualname__, "prompt": problem.prompt, "prompts": dict(prompts(problem))}
-    if more := rules(problem):
-        what["rules"] = more
-    parts = {key: value for key, value in describe(method).items() if key != "window"}
-    parts["search"] = {key: value for key, value in parts["search"].items() if key != "max_nodes"}
-    return {
-        "problem": what, "method": parts, "model": model.identity, "seed": seed if abs(seed) < 1 << 63 else str(seed),
-        "window": min(method.steps_in_flight, 1 << 30),
-    }  # fmt: skip
-
-
 def _tape(settings: _Settings, identity: dict[str, Any], notice: Callable[[str], None]) -> Tape:
     if settings.resume is not None and settings.trace is not None and settings.trace != settings.resume:
         raise TraceError("give either --trace for a new run or --resume for one to go on with; resuming appends to its own trace")
@@ -256,32 +240,8 @@ def _tape(settings: _Settings, identity: dict[str, Any], notice: Callable[[str],
         return Tape()
     tape = Tape.load(settings.resume, notice)
     assert tape.started is not None
-    old = tape.started.run
-    for key, new in identity.items():
-        if _endless(old.get(key)) != _endless(new):
-            raise TraceError(
-                f"{settings.resume} was made with another {key} ({_difference(old.get(key), new)}); "
-                + (to_have_again(str(old.get(key)), str(new)) if key == "model" else "")
-                + "resume with the same problem, method, model, seed and window: budget, rollouts, parallelism and prices may change"
-            )
+    agree(tape.started.run, identity, settings.resume)
     return tape
-
-
-def _endless(part: Any) -> Any:
-    """`part` of an identity without what only ends a search: a run is gone on with under more rollouts as under more calls."""
-    if isinstance(part, dict) and isinstance(part.get("search"), dict):
-        return {**part, "search": {key: value for key, value in part["search"].items() if key not in ENDS}}
-    return part
-
-
-def _difference(old: Any, new: Any, where: str = "") -> str:
-    """The first place where two descriptions differ: "search.breadth: 5, now 3"."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for key in dict.fromkeys((*new, *old)):
-            if old.get(key) != new.get(key):
-                return _difference(old.get(key), new.get(key), f"{where}.{key}" if where else str(key))
-    texts = [text if len(text) <= 80 else text[:77] + "..." for text in (str(old), str(new))]
-    return f"{where + ': ' if where else ''}{texts[0]}, now {texts[1]}"
 
 
 def solve_sync(problem: Problem, method: Method, model: LanguageModel, **settings: Any) -> Result:
