@@ -28,12 +28,13 @@ def fold(text: str) -> str:
     """Content in one plain form for reading verdicts: full-width and compatibility forms, quotes and dashes unified, emphasis gone, each run
     of blanks one blank or one line break.
 
-    Of a reply longer than 100,000 characters it is the end, behind an ellipsis.
+    Of a reply longer than 100,000 characters it is the end, behind an ellipsis; where compatibility forms, written out, are longer than
+    that (one Arabic ligature is 18 letters), the end of that.
     """
     content = strip_reasoning(text)
     if len(content) > _LONGEST:
         content = f"… {content[-_LONGEST:].split(None, 1)[-1]}"
-    plain = unicodedata.normalize("NFKC", content).translate(_FOLDED)
+    plain = unicodedata.normalize("NFKC", content)[-_LONGEST - 9 :].translate(_FOLDED)
     return _BLANKS.sub(lambda blanks: "\n" if "\n" in blanks[0] else " ", plain)
 
 
