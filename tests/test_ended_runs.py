@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from branchwise import Budget, Price, RetryPolicy, Stop, read_trace, solve
+from branchwise.errors import TransientError
 from branchwise.trace import Stopped
 from support.models import FakeModel, request_bytes
 from support.steered import METHODS
@@ -57,6 +58,28 @@ async def test_what_was_cut_off_is_charged_its_prompt_and_said_to_have_cost_more
     assert result.by_role[role].estimated
     assert result.usage.cost is not None
     assert result.usage.cost > 0
+
+
+async def test_a_reply_that_is_lost_in_transit_may_have_cost_more_too(tmp_path: Path) -> None:
+    """The server took the request and fell silent, or broke off: it may have written up to the limit of the reply."""
+    toy, trace = Toy(1), tmp_path / "t.jsonl"
+    lost: list[int] = []
+
+    async def latency(request: object) -> None:
+        if not lost:
+            lost.append(request_bytes(request))  # type: ignore[arg-type]
+            error = TransientError("no reply in time")
+            error.spent, error.estimated = (lost[0] // 4, 0), True
+            raise error
+
+    from branchwise import Scripted
+
+    model = Scripted(toy.reply, latency=latency)
+    await solve(toy, METHODS["dfs"], model, trace=trace, retry=RetryPolicy(attempts=2, base=0), budget=Budget(calls=9))
+    end = [event for event in read_trace(trace) if isinstance(event, Stopped)][-1]
+    assert end.usage["estimated"] is True
+    assert end.usage["cut_off"]["completion_tokens"] >= 1
+    assert end.usage["cut_off"]["prompt_tokens"] >= lost[0] - lost[0] // 4
 
 
 async def test_a_run_that_ends_by_itself_has_nothing_cut_off(tmp_path: Path) -> None:

@@ -12,13 +12,13 @@ from branchwise.model.base import LanguageModel
 from branchwise.model.engines import to_have_again
 from branchwise.problem import Problem, prompts, rules
 
-__all__ = ["agree", "identity_of"]
+__all__ = ["agree", "run_identity"]
 
 _ENDS = ("max_nodes", "rollouts", "max_steps")
 """Settings of searches that say when they end, and nothing else: they may change on resume."""
 
 
-def identity_of(problem: Problem, method: Method, model: LanguageModel, seed: int) -> dict[str, Any]:
+def run_identity(problem: Problem, method: Method, model: LanguageModel, seed: int) -> dict[str, Any]:
     """What may not change on resume."""
     what = {"is": type(problem).__qualname__, "prompt": problem.prompt, "prompts": dict(prompts(problem))}
     if more := rules(problem):

@@ -13,7 +13,7 @@ from branchwise.budget import Budget, Price
 from branchwise.engine import Run
 from branchwise.errors import BranchwiseError, TraceError, UsageError
 from branchwise.hints import hints
-from branchwise.identity import agree, identity_of
+from branchwise.identity import agree, run_identity
 from branchwise.ledger import Ledger
 from branchwise.method import Method
 from branchwise.model.base import LanguageModel
@@ -122,7 +122,7 @@ async def solve(
 
 async def _solve(problem: Problem, method: Method, model: LanguageModel, settings: _Settings) -> Result:
     method.refuse(problem)
-    identity = identity_of(problem, method, model, settings.seed)
+    identity = run_identity(problem, method, model, settings.seed)
     method = method.sized(settings.budget.nodes)
     ledger = Ledger(settings.budget, settings.price, recorded=getattr(model, "recorded", False))
     limited = Limited(Metered(model, ledger), settings.parallel)  # a call that still waits for its place is neither paid nor sent at the end

@@ -29,7 +29,7 @@ def request_bound(request: Request) -> Bound:
 def _attempt(request: Request, error: BaseException) -> Usage:
     """What a failed attempt cost: its calls, and the tokens of a reply that was paid for and could not be read.
 
-    Nobody tells what a request cost that was cut off: it is charged an estimate of its prompt, and `Ledger.cut` knows what it can have been.
+    Nobody tells what a request cost that was cut off, here or in transit: it is charged an estimate, and `Ledger.cut` knows what it can have been.
     """
     if isinstance(error, ModelError):
         prompt, completion = error.spent
@@ -71,7 +71,7 @@ class Metered:
             if isinstance(error, MissingCall):
                 raise
             failed = Usage() if request.free else _attempt(request, error)
-            if not isinstance(error, ModelError):
+            if not isinstance(error, ModelError) or error.estimated:
                 ledger.cut += request_bound(request).less(failed)
             ledger.charge(request.step, request.role, ledger.priced(failed, request.role))
             raise
