@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from support.pace import slowness
+
 HEAVY = {"openai", "httpx", "httpx2", "pydantic", "numpy", "xllamacpp", "openvino", "openvino_genai", "huggingface_hub", "sympy", "pooch", "ray"}
 SCRIPT = {"replies": ["Therefore the answer is 4."]}
 LISTED = "import sys, json; print(json.dumps([m for m in sys.modules if '.' not in m]), file=sys.stderr)"
@@ -37,8 +39,9 @@ except SystemExit as done:
 
 
 def test_help_is_quick(tmp_path: Path) -> None:
-    """Seconds of processor time, which other work on the machine changes little."""
+    """Seconds of processor time, which other work on the machine changes little; on a slow machine so many times more."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", "from branchwise.cli.main import main; main()", "--help"], check=True, capture_output=True, cwd=tmp_path)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert after.ru_utime - before.ru_utime < 1.2
+    took = after.ru_utime - before.ru_utime
+    assert took < 1.2 or took / slowness() < 1.2

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from support.pace import slowness
+
 FOLDER = Path(__file__).parents[3] / "benchmarks"
 
 
@@ -17,6 +19,6 @@ def test_a_hundred_thousand_rows_take_ten_seconds_and_a_gigabyte_at_the_most(tmp
         sys.path.remove(str(FOLDER))
     measure: Any = bench_report
     found = measure.measured(measure.made(tmp_path, 100_000), "--html", str(tmp_path / "report.html"))
-    assert found["processor"] <= 10, found
+    assert found["processor"] <= 10 or found["processor"] / slowness() <= 10, found
     assert found["MB"] <= 1000, found
     assert "crosswords" in (tmp_path / "report.html").read_text("utf-8")
