@@ -6,6 +6,8 @@ import importlib
 import sys
 from pathlib import Path
 
+from support.pace import slowness
+
 FOLDER = Path(__file__).parents[3] / "benchmarks"
 
 
@@ -21,8 +23,9 @@ def test_two_hundred_clients_at_once() -> None:
     shares = many["share_of_keys"]
     assert shares["least"] > 0.8 * shares["most"]
     assert many["rss_mb"][-1] - many["rss_mb"][2] < 8
-    assert many["cpu_ms_per_request"] < 20
-    assert found["one_client"]["own_ms"]["p50"] < 20
+    slow = slowness()
+    assert many["cpu_ms_per_request"] < 20 * slow
+    assert found["one_client"]["own_ms"]["p50"] < 20 * slow
     noise = found["direct_ms"]["p95"] - 50
     if noise < 2:  # on a machine that does something else besides, the time on the clock says nothing of the server
-        assert many["own_ms"]["p95"] < 40, "wanted: 20; measured 17.1, see docs/server.md"
+        assert many["own_ms"]["p95"] < 40 * slow, "wanted: 20; measured 17.1, see docs/server.md"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from support.browsing import SIZE, Watched, browser, large_trace, site
+from support.pace import slowness
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -49,7 +50,7 @@ def test_five_thousand_thoughts_are_scrolled_without_stutter(large: Watched) -> 
         large.page.mouse.wheel(0, 400 if at < 60 else -700)
     median, count = frames(large)
     assert count > 40
-    assert median <= SLOWEST
+    assert median <= SLOWEST or median <= SLOWEST * slowness()
 
 
 def test_five_thousand_thoughts_are_scaled_without_stutter(large: Watched) -> None:
@@ -65,7 +66,7 @@ def test_five_thousand_thoughts_are_scaled_without_stutter(large: Watched) -> No
     median, count = frames(large)
     assert min(seen) < 0.02 < 0.9 < max(seen)
     assert count > 40
-    assert median <= SLOWEST
+    assert median <= SLOWEST or median <= SLOWEST * slowness()
 
 
 def test_all_of_it_fits_into_the_window_and_can_be_moved_there_too(large: Watched) -> None:
@@ -80,7 +81,7 @@ def test_all_of_it_fits_into_the_window_and_can_be_moved_there_too(large: Watche
         large.page.mouse.wheel(0, 12 if at % 2 else -9)
     median, count = frames(large)
     assert count > 25
-    assert median <= SLOWEST
+    assert median <= SLOWEST or median <= SLOWEST * slowness()
 
 
 def test_a_search_over_all_texts_is_quick_and_marks_what_it_found(large: Watched) -> None:
