@@ -10,7 +10,10 @@ from branchwise.bench.protocol import Entry, usual_shots
 from branchwise.methods import METHODS
 from branchwise.tasks import TASKS
 
-__all__ = ["Meanings", "Meant", "entry_meant", "meanings", "meant_by"]
+__all__ = ["PLAIN", "Meanings", "Meant", "entry_meant", "meanings", "meant_by"]
+
+PLAIN = ("cot", "io")
+"""What a plain baseline is, by its preset: one chain, else one answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,7 @@ class Meant:
     @property
     def plain(self) -> bool:
         """Whether it is one prompt and its answer, without any search or vote."""
-        return self.method in ("cot", "io")
+        return self.method in PLAIN
 
     @property
     def one_model(self) -> bool:

@@ -8,7 +8,7 @@ from statistics import fmean
 from typing import Any
 
 from branchwise.bench.report.cells import Family
-from branchwise.bench.report.entries import Meanings, meant_by
+from branchwise.bench.report.entries import PLAIN, Meanings, meant_by
 from branchwise.bench.report.statistics import Interval, holm, paired_interval, paired_test, rounded
 from branchwise.errors import UsageError, nearest
 
@@ -16,8 +16,6 @@ __all__ = ["ALPHA", "Pair", "against", "baseline_of", "check_baseline", "compare
 
 ALPHA = 0.05
 """Below which a corrected p-value counts as a difference."""
-_PLAIN = ("cot", "io")
-"""What a plain baseline is, by its preset: one chain, else one answer."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -77,7 +75,7 @@ def baseline_of(family: Family, meant: Meanings, asked: str | None = None) -> st
     if asked is not None and (name := _asked(family, asked)) is not None:
         return name
     presets = [(meant_by(meant, family.task, cell.method).method, name) for name, cell in family.cells.items()]
-    plain = next((name for wanted in _PLAIN for preset, name in presets if preset == wanted), None)
+    plain = next((name for wanted in PLAIN for preset, name in presets if preset == wanted), None)
     return next(iter(family.cells), None) if plain is None else plain
 
 
