@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+WORKERS ?= auto
 HAND ?= 3 6 9 12
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
@@ -35,7 +36,8 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	@for name in chromium chromium-browser google-chrome chrome; do command -v $$name >/dev/null && exit 0; done; \
 	 echo "no Chromium here: the page's tests in a browser will be skipped; to run them: apt-get install chromium"
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not alone"
+	$(BIN)/python -m pytest -m alone
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check src tests benchmarks tools examples

@@ -39,6 +39,7 @@ from branchwise import (
 from branchwise.budget import Bound
 from branchwise.errors import TransientError
 from support.models import FakeModel
+from support.pace import slowness
 from support.runs import ANSWER, ONCE, SMALL, TWICE, random_budget, random_method, run
 from support.trees import generated, is_prefix, snapshot
 from support.worlds import Toy
@@ -290,7 +291,7 @@ async def test_a_time_limit_ends_the_run_promptly_with_the_best_so_far(search: A
     toy, start = Toy(1, dead=0, malformed=0), time.monotonic()
     model = FakeModel(toy.reply, seconds=60)
     result, _ = await run(toy, Method(generate=Sample(k=2), search=search, evaluate=Value()), model=model, budget=Budget(seconds=0.05))
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 2 * slowness()
     assert result.stop_reason == "budget:seconds"
     assert result.unfinished
     assert model.cancelled == 1
@@ -310,7 +311,7 @@ async def test_a_time_limit_also_ends_the_answering_call() -> None:
 
     model = Scripted(lambda request, i: toy.reply(request, i - request.first), latency=text)
     result = await solve(toy, preset("tot_bfs").make(k=2, breadth=1, samples=1), model, budget=Budget(seconds=0.2))
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 5 * slowness()
     assert result.unfinished
     assert result.path
 

@@ -56,7 +56,7 @@ async def test_a_run_killed_at_every_event_goes_on_to_the_same_tree_and_pays_onl
     name: str, half: bool, tmp_path: Path
 ) -> None:
     command = [sys.executable, str(TESTS / "support" / "killed.py"), str(tmp_path), name, str(SEED), str(int(half))]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, env={**os.environ, "PYTHONPATH": str(TESTS)})  # noqa: ASYNC221
+    done = subprocess.run(command, capture_output=True, text=True, timeout=600, env={**os.environ, "PYTHONPATH": str(TESTS)})  # noqa: ASYNC221
     assert done.returncode == 0, done.stderr
     events = int(done.stdout)
     assert events > 10

@@ -476,7 +476,7 @@ FURTHER: dict[str, Any] = {
 }
 
 
-@pytest.mark.timeout(60)
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("when", ["at once", "in a pause", "within on_event"])
 @pytest.mark.parametrize("further", list(FURTHER))
 async def test_after_an_approval_every_act_is_refused_and_the_run_ends_with_that_thought(further: str, when: str) -> None:

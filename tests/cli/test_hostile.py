@@ -58,7 +58,7 @@ def test_nor_on_a_terminal(tmp_path: Path) -> None:
         if not part:
             break
         drawn += part
-    child.communicate(timeout=60)
+    child.communicate(timeout=240)
     os.close(leader)
     text = drawn.decode()
     assert not set("\x07\x9b\x00\u202e\u202c\u200b") & set(text)

@@ -156,7 +156,7 @@ def test_killed_at_any_time_and_started_again_nothing_is_lost_or_double(slow: Sl
         child = spawn(*command)
         wait_for(lambda wanted=wanted: len(rows(out)) >= wanted)
         child.kill()
-        child.communicate(timeout=60)
+        child.communicate(timeout=240)
     last = execute(*command, "--json")
     assert last.returncode == 0, last.stderr
     summary = json.loads(last.stdout)
@@ -178,7 +178,7 @@ def test_ctrl_c_keeps_what_is_done_and_the_same_command_goes_on(slow: SlowServer
     child = spawn(*command)
     wait_for(lambda: len(rows(out)) >= 1)
     child.send_signal(signal.SIGINT)
-    printed, err = child.communicate(timeout=60)
+    printed, err = child.communicate(timeout=240)
     assert child.returncode == 130, err
     assert "the same command goes on" in err
     assert "missing" in printed
@@ -200,7 +200,7 @@ def test_two_writers_of_one_file_are_refused(slow: SlowServer, tmp_path: Path) -
     assert second.returncode == 2
     assert "another process" in second.stderr
     child.kill()
-    child.communicate(timeout=60)
+    child.communicate(timeout=240)
 
 
 def test_jobs_share_the_parallel_calls_and_give_the_same_rows(program: Program, tmp_path: Path) -> None:

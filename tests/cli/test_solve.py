@@ -164,7 +164,7 @@ def test_on_a_terminal_the_tree_is_drawn_and_model_text_stays_inert(tmp_path: Pa
         if not part:
             break
         drawn += part
-    out, _ = child.communicate(timeout=60)
+    out, _ = child.communicate(timeout=240)
     os.close(leader)
     assert child.returncode == 0
     assert b"step 1: 3 thoughts" in drawn

@@ -12,6 +12,7 @@ import pytest
 from branchwise.bench.grading.maths import equivalent
 from branchwise.bench.grading.pool import Worker
 from branchwise.bench.grading.verdicts import Unknown
+from support.pace import slowness
 
 HOSTILE = [
     "5^{5^{5^{5^5}}}", "9999999!", "10^{10^{10}}", "(" * 20_000, "1" * 1_000_000, "9^9^9^9", "(((999!)!)!)!", "{9}^{9^{9}}",
@@ -26,7 +27,7 @@ def test_a_huge_answer_is_refused_before_it_is_computed(worker: Worker, answer: 
     began = time.perf_counter()
     with pytest.raises(Unknown, match=r"unknown \(limit\)"):
         equivalent("7", answer, worker)
-    assert time.perf_counter() - began < 1
+    assert time.perf_counter() - began < 1 * slowness()
     assert equivalent("x+1", "1+x", worker)
 
 
@@ -38,7 +39,7 @@ def test_a_slow_comparison_is_ended_and_the_next_one_is_answered(answer: str) ->
         began = time.perf_counter()
         with pytest.raises(Unknown, match=r"unknown \(limit\): not compared within 1 s"):
             equivalent("7", answer, worker)
-        assert time.perf_counter() - began < 2
+        assert time.perf_counter() - began < 2 * slowness()
         worker.seconds = 10
         assert equivalent("y+1", "1+y", worker)
 

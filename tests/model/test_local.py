@@ -154,7 +154,7 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize(("how", "printed"), [("leave", "result"), ("interrupt", "interrupted")])
 def test_a_process_ends_at_once_and_quietly(weights: Path, how: str, printed: str) -> None:
     pytest.importorskip("xllamacpp")
-    done = subprocess.run([sys.executable, "-c", SCRIPT, str(weights), how], capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run([sys.executable, "-c", SCRIPT, str(weights), how], capture_output=True, text=True, timeout=240, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, printed + "\n", "")
 
 

@@ -90,7 +90,7 @@ def start() -> Iterator[Any]:
     def begin(engine: Engine, width: int = 4, context: int = 10) -> Stepper:
         made.append(Stepper(engine, lambda: engine, width=width, context=context, note="shorten it"))
         made[-1].start()
-        made[-1].ready.result(5)
+        made[-1].ready.result(240)
         return made[-1]
 
     yield begin
@@ -102,14 +102,14 @@ def test_works_run_together_and_each_has_its_own_tokens(start: Any) -> None:
     engine = Engine()
     stepper = start(engine)
     results = [stepper.submit(work(limit=limit)) for limit in (1, 2, 3)]
-    assert [r.result(5) for r in results] == [Done(" ".join([str(i + 1)] * (i + 1)), "length", 3, i + 1) for i in range(3)]
+    assert [r.result(240) for r in results] == [Done(" ".join([str(i + 1)] * (i + 1)), "length", 3, i + 1) for i in range(3)]
 
 
 def test_no_more_than_the_width_run_at_once(start: Any) -> None:
     engine = Engine()
     stepper = start(engine, width=2)
     results = [stepper.submit(work()) for _ in range(9)]
-    assert [r.result(5).generated for r in results] == [3] * 9
+    assert [r.result(240).generated for r in results] == [3] * 9
     assert max(engine.widths) == 2
 
 
@@ -117,11 +117,11 @@ def test_the_first_of_a_group_starts_alone(start: Any) -> None:
     engine = Engine()
     stepper = start(engine, width=8)
     results = [stepper.submit(work(limit=4, group="g")) for _ in range(5)]
-    assert [r.result(5).generated for r in results] == [4] * 5
+    assert [r.result(240).generated for r in results] == [4] * 5
     assert engine.widths[0] == 1
     engine.widths.clear()
     results = [stepper.submit(work(limit=4, group="g")) for _ in range(3)]
-    assert [r.result(5).generated for r in results] == [4] * 3
+    assert [r.result(240).generated for r in results] == [4] * 3
 
 
 def test_when_the_first_of_a_group_is_cancelled_another_takes_its_place(start: Any) -> None:
@@ -131,8 +131,8 @@ def test_when_the_first_of_a_group_is_cancelled_another_takes_its_place(start: A
     first, second = work(limit=3, group="g"), work(limit=3, group="g")
     first.result.cancel()
     stepper.submit(first)
-    assert stepper.submit(second).result(5).generated == 3
-    assert block.result(5).generated == 7
+    assert stepper.submit(second).result(240).generated == 3
+    assert block.result(240).generated == 7
 
 
 def test_a_cancelled_work_leaves_the_engine(start: Any) -> None:
@@ -142,7 +142,7 @@ def test_a_cancelled_work_leaves_the_engine(start: Any) -> None:
     while not engine.all:
         pass
     long.cancel()
-    assert stepper.submit(work()).result(5).generated == 3
+    assert stepper.submit(work()).result(240).generated == 3
     assert engine.all[0].cancelled
     with pytest.raises(CancelledError):
         long.result()
@@ -152,15 +152,15 @@ def test_a_fault_of_the_engine_fails_what_runs_and_nothing_after(start: Any) -> 
     engine = Engine(RuntimeError("Check failed at src/y.cpp:7:\nout of cheese"))
     stepper = start(engine)
     with pytest.raises(ModelError, match=r"failed: out of cheese"):
-        stepper.submit(work()).result(5)
-    assert stepper.submit(work()).result(5).generated == 3
+        stepper.submit(work()).result(240)
+    assert stepper.submit(work()).result(240).generated == 3
 
 
 def test_too_long_a_prompt_is_refused_and_a_reply_ends_at_the_context(start: Any) -> None:
     stepper = start(Engine(), context=5)
     with pytest.raises(ContextOverflow, match="5 tokens; shorten it"):
-        stepper.submit(work("a b c d e")).result(5)
-    assert stepper.submit(work("a b c", limit=99)).result(5) == Done("1 1", "length", 3, 2)
+        stepper.submit(work("a b c d e")).result(240)
+    assert stepper.submit(work("a b c", limit=99)).result(240) == Done("1 1", "length", 3, 2)
 
 
 def test_the_end_fails_what_is_not_finished(start: Any) -> None:
@@ -236,7 +236,7 @@ async def test_a_caller_who_gives_up_while_it_loads_leaves_no_engine_behind(tmp_
 
     def load(self: Any) -> Engine:
         begun.set()
-        go.wait(5)
+        go.wait(120)
         engine = Engine()
         ended.add(engine)
         return engine

@@ -65,10 +65,10 @@ def site(folder: Path, build: Callable[[Runs], Starlette] = application) -> Iter
 
         thread = threading.Thread(target=lambda: asyncio.run(main()), daemon=True)
         thread.start()
-        assert ready.wait(10)
+        assert ready.wait(120)
         yield Site(f"http://127.0.0.1:{plug.getsockname()[1]}", runs, found["loop"])
         server.should_exit = server.force_exit = True
-        thread.join(20)
+        thread.join(120)
         assert not thread.is_alive()
 
 
@@ -96,7 +96,7 @@ class Paced:
 
         named = threading.Event()
         self.outcome = self.site.call(run())
-        assert named.wait(10)
+        assert named.wait(120)
 
     def allow(self, calls: int) -> None:
         """So many more requests."""
@@ -105,11 +105,11 @@ class Paced:
             for _ in range(calls):
                 self._gate.release()
 
-        self.site.call(release()).result(10)
+        self.site.call(release()).result(240)
 
     def result(self) -> Result:
         assert self.outcome is not None
-        return self.outcome.result(30)
+        return self.outcome.result(240)
 
 
 def toy_run(site: Site, seed: int = 3) -> Paced:
@@ -223,7 +223,7 @@ class Watched:
     def open(cls, where: Browser, scheme: str = "light", **size: int) -> Watched:
         context = where.new_context(viewport={**SIZE, **size}, color_scheme=scheme, reduced_motion="reduce")  # type: ignore[arg-type]
         page = context.new_page()
-        page.set_default_timeout(20_000)
+        page.set_default_timeout(90_000)
         watched = cls(page)
         page.on("pageerror", lambda error: watched.complaints.append(str(error)))
         page.on("console", lambda message: watched.complaints.append(message.text) if message.type in ("error", "warning") else None)
@@ -243,7 +243,7 @@ class Watched:
 
     def wait(self, condition: str) -> None:
         """Until a script is true. (What Playwright has for this evaluates text in the page, which the page's policy forbids.)"""
-        end = time.monotonic() + 20
+        end = time.monotonic() + 120
         while not self.page.evaluate(condition):
             assert time.monotonic() < end, f"never true: {condition}"
             self.page.wait_for_timeout(20)

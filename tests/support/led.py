@@ -55,7 +55,7 @@ def running(folder: Path, token: str = "", allow: int = 8, body: dict[str, Any] 
     with serving(folder, gated.model, **settings) as served, ThreadPoolExecutor(1) as pool:
         reply = pool.submit(served.chat, token, **(body or ASKED))
         gated.allow(served, allow)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             live = list(served.service.runs.live.values())
             if live and len(gated.requests) > allow and served.call(partial(thoughts, live[0])) > 2:
@@ -67,7 +67,7 @@ def running(folder: Path, token: str = "", allow: int = 8, body: dict[str, Any] 
             yield served, gated, live[0].id, reply
         finally:
             gated.allow(served)
-            reply.result(60)
+            reply.result(240)
 
 
 def act(served: Served, run: str, token: str = "", **body: Any) -> httpx2.Response:

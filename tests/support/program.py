@@ -51,11 +51,11 @@ def spawn(*arguments: object, **settings: Any) -> subprocess.Popen[str]:
 def execute(*arguments: object) -> subprocess.CompletedProcess[str]:
     """The same, waited for."""
     child = spawn(*arguments)
-    out, err = child.communicate(timeout=60)
+    out, err = child.communicate(timeout=240)
     return subprocess.CompletedProcess(child.args, child.returncode, out, err)
 
 
-def wait_for(condition: Callable[[], bool], seconds: float = 30.0) -> None:
+def wait_for(condition: Callable[[], bool], seconds: float = 180.0) -> None:
     """Until `condition` holds."""
     end = time.monotonic() + seconds
     while not condition():

@@ -57,7 +57,7 @@ class Served:
     def http(self, token: str = "", **settings: Any) -> httpx2.Client:
         """A plain client."""
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx2.Client(base_url=self.url, headers=headers, timeout=30, **settings)
+        return httpx2.Client(base_url=self.url, headers=headers, timeout=240, **settings)
 
     def openai(self, token: str = "none", **settings: Any) -> openai.OpenAI:
         """The official client, without retries of its own."""
@@ -74,7 +74,7 @@ class Served:
         async def called() -> Any:
             return what()
 
-        return asyncio.run_coroutine_threadsafe(called(), self.loop).result(10)
+        return asyncio.run_coroutine_threadsafe(called(), self.loop).result(240)
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def serving(
 
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
-    ready.wait(30)
+    ready.wait(120)
     if failed:
         raise failed[0]
     try:
@@ -121,7 +121,7 @@ def serving(
         served = begun[0]
         served.loop.call_soon_threadsafe(served.service.stop)
         served.end()
-        thread.join(20)
+        thread.join(120)
         assert not thread.is_alive(), "the server did not stop"
     if failed:
         raise failed[0]

@@ -82,7 +82,7 @@ def test_a_reply_is_taken_as_a_message_of_the_next_request(served: Served, fed: 
 
 
 async def test_fifty_at_once(served: Served) -> None:
-    async with openai.AsyncOpenAI(base_url=f"{served.url}/v1", api_key=TOKEN, max_retries=0, timeout=60) as client:
+    async with openai.AsyncOpenAI(base_url=f"{served.url}/v1", api_key=TOKEN, max_retries=0, timeout=240) as client:
 
         async def one(i: int) -> tuple[str | None, Any]:
             if i % 2:
@@ -130,10 +130,10 @@ def test_the_llm_program(served: Served, tmp_path: Path, flags: list[str]) -> No
     (tmp_path / "extra-openai-models.yaml").write_text(known)
     environment = {"PATH": os.environ["PATH"], "LLM_USER_PATH": str(tmp_path), "HOME": str(tmp_path)}
     command = [LLM, "-m", "deliberate", "--key", TOKEN, *flags, "--system", "Be brief.", QUESTION[0]["content"]]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=240)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == TOLD
     if flags:
         return
-    again = subprocess.run([LLM, "-c", "--key", TOKEN, *flags, "Are you sure?"], env=environment, capture_output=True, text=True, timeout=60)
+    again = subprocess.run([LLM, "-c", "--key", TOKEN, *flags, "Are you sure?"], env=environment, capture_output=True, text=True, timeout=240)
     assert again.stdout.strip() == TOLD, again.stderr

@@ -6,8 +6,11 @@ import importlib
 import sys
 from pathlib import Path
 
+import pytest
+
 from support.pace import slowness
 
+pytestmark = pytest.mark.alone
 FOLDER = Path(__file__).parents[3] / "benchmarks"
 
 

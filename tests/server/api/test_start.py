@@ -45,7 +45,7 @@ def started(*flags: object) -> tuple[subprocess.Popen[str], str]:
 
 
 def ask(url: str, **body: Any) -> httpx2.Response:
-    return httpx2.post(f"{url}/v1/chat/completions", json={"model": "best_first", "messages": QUESTION, **body}, timeout=60)
+    return httpx2.post(f"{url}/v1/chat/completions", json={"model": "best_first", "messages": QUESTION, **body}, timeout=240)
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_free_port_is_taken_and_a_second_server_has_its_own(script: str, home:
     assert len(list((home / "runs").glob("*.jsonl"))) == 2
     for process in (first, second):
         process.send_signal(signal.SIGTERM)
-        assert process.wait(30) == 0
+        assert process.wait(120) == 0
         assert process.stdout is not None
         assert process.stdout.read() == ""
 
@@ -141,7 +141,7 @@ def test_the_first_signal_saves_what_runs_and_ends_in_time(backend: Backend, hom
     thread.start()
     wait_for(lambda: backend.served >= 3)
     process.send_signal(signal.SIGINT)
-    assert process.wait(30) == 0
+    assert process.wait(120) == 0
     thread.join()
     assert replies[0].status_code == 503
     assert replies[0].json()["error"]["code"] == "stopping"

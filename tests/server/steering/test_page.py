@@ -67,7 +67,7 @@ def test_a_live_run_is_paused_pruned_favoured_and_approved_from_the_page(tmp_pat
         page.select(child)
         press(page, "Approve as the answer")
         gated.allow(served)
-        told = reply.result(60)
+        told = reply.result(240)
         assert told.status_code == 200
         page.wait("branchwise.app.panes[0].run.end")
         later = [request.id.node for request in gated.requests[before:] if request.id is not None]

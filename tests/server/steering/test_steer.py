@@ -31,7 +31,7 @@ def test_a_branch_is_pruned_and_nothing_more_is_asked_below_it(tmp_path: Path) -
         assert act(served, run, act="add", node=0, thought="ask the neighbours").status_code == 200
         assert act(served, run, act="go_on").json()["paused"] is False
         gated.allow(served)
-        done = reply.result(60)
+        done = reply.result(240)
         assert done.status_code == 200
         label = node.label
         later = [r.id.node for r in gated.requests[before:] if r.id is not None]
@@ -53,7 +53,7 @@ def test_an_approved_thought_is_the_answer_of_the_completion(tmp_path: Path) -> 
     with running(tmp_path) as (served, gated, run, reply):
         assert act(served, run, act="approve", node=1).json()["live"] in (True, False)
         gated.allow(served)
-        done = reply.result(60).json()
+        done = reply.result(240).json()
         told = done["branchwise"]
         told = told["searches"][0] if "searches" in told else told
         assert "approved" in repr(told)
@@ -101,7 +101,7 @@ def test_a_budget_is_raised(tmp_path: Path) -> None:
     with running(tmp_path, body=body) as (served, gated, run, reply):
         assert act(served, run, act="budget", budget={"calls": 10}).status_code == 200
         gated.allow(served)
-        reply.result(60)
+        reply.result(240)
         assert 12 < len(gated.requests) <= 22
 
 
@@ -117,7 +117,7 @@ def test_without_tokens_the_limits_of_the_server_hold_all_the_same(tmp_path: Pat
         assert act(served, run, act="budget", budget={"calls": 8}).status_code == 200
         assert act(served, run, act="budget", budget={"calls": 1}).status_code == 409
         gated.allow(served)
-        reply.result(60)
+        reply.result(240)
         assert 12 < len(gated.requests) <= 20
 
 
@@ -137,7 +137,7 @@ def test_with_tokens_a_key_steers_its_own_runs_within_its_own_limits(tmp_path: P
         assert act(served, run, ANN, act="budget", budget={"calls": 1}).status_code == 409
         assert act(served, run, ANN, act="prune", node=1).status_code == 200
         gated.allow(served)
-        reply.result(60)
+        reply.result(240)
         assert len(gated.requests) <= 40
         events = [event for event in read_trace(tmp_path / f"{run}.jsonl") if isinstance(event, Steered)]
         assert [(event.act, event.by) for event in events] == [("budget", "ann"), ("prune", "ann")]
@@ -153,7 +153,7 @@ def test_a_paused_search_ends_with_the_server_and_with_its_client(how: str, tmp_
             served.call(served.service.stop)
         else:
             served.call(lambda: served.service.runs.live[run].stop.now())
-        assert reply.result(20).status_code in (200, 422, 503)
+        assert reply.result(240).status_code in (200, 422, 503)
         assert act(served, run, act="go_on").status_code == 409
 
 

@@ -37,7 +37,7 @@ def here(tmp_path: Path) -> Iterator[Site]:
 
 @pytest.fixture
 def http(here: Site) -> Iterator[httpx2.Client]:
-    with httpx2.Client(base_url=here.url, timeout=10) as client:
+    with httpx2.Client(base_url=here.url, timeout=120) as client:
         yield client
 
 
