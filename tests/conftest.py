@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +16,9 @@ from hypothesis import settings
 
 settings.register_profile("shared machine", deadline=None)  # how long an example takes is no property: pytest-timeout ends what hangs
 settings.load_profile("shared machine")
+
+if threading.current_thread() is threading.main_thread():  # where a shell made SIGINT ignored, the programs that tests interrupt would inherit it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 KEYS = frozenset({"OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"})
 for name in KEYS:

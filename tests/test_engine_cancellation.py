@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,6 +87,44 @@ async def test_stop_ends_the_run_at_once_with_the_best_so_far_and_it_can_be_resu
         assert snapshot(Tree.fold(read_trace(trace))) == snapshot(result.tree)
         again = await solve(TOY, BEAM, FakeModel(TOY.reply), resume=trace)
         assert snapshot(again.tree) == snapshot(whole.tree)
+
+
+@pytest.mark.parametrize("method", [BEAM, preset("refine").make(), preset("mctsr_4").make()], ids=lambda m: m.name)
+async def test_a_listener_can_stop_the_run_at_any_event_and_who_waits_for_it_is_not_cancelled(method: Method, tmp_path: Path) -> None:
+    seen: list[Any] = []
+    whole = await solve(TOY, method, FakeModel(TOY.reply), on_event=seen.append)
+    for at in range(1, len(seen)):
+        stop, count = Stop(), iter(range(1, len(seen) + 1))
+        trace = tmp_path / f"{at}.jsonl"
+
+        def listen(_: Any, at: int = at, stop: Stop = stop, count: Iterator[int] = count) -> None:
+            if next(count, 0) == at:
+                stop.now()
+
+        result = await solve(TOY, method, FakeModel(TOY.reply), stop=stop, trace=trace, on_event=listen)
+        task = asyncio.current_task()
+        assert task is not None
+        assert not task.cancelling()
+        await asyncio.sleep(0)
+        assert result.stop_reason in ("cancelled", whole.stop_reason)
+        assert snapshot(Tree.fold(read_trace(trace))) == snapshot(result.tree)
+        assert snapshot((await solve(TOY, method, FakeModel(TOY.reply), resume=trace)).tree) == snapshot(whole.tree)
+
+
+async def test_a_chain_that_is_answered_at_once_lets_others_have_their_turn() -> None:
+    turns = 0
+
+    async def other() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    task = asyncio.create_task(other())
+    result = await solve(TOY, Method(generate=Sample(k=1), search=Chain(depth=200)), FakeModel(TOY.reply))
+    task.cancel()
+    assert len(result.tree) == 200
+    assert turns > 10
 
 
 async def test_stop_before_the_start_makes_no_call() -> None:

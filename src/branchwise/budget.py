@@ -8,11 +8,12 @@ from numbers import Integral, Real
 from typing import Any
 
 from branchwise.errors import UsageError
+from branchwise.records import record
 
 __all__ = ["Bound", "Budget", "Price", "Usage"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Usage:
     """What was spent. A call is one reply sampled (n=5 is five calls); HTTP requests are counted apart.
 
@@ -98,7 +99,7 @@ class Price:
         return -(-total // _NANO)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Bound:
     """The most that something can spend."""
 

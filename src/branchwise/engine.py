@@ -62,6 +62,7 @@ class Run:
         self._shares = Shares(ledger, self._node_cap, recorded.limits) if shared and self._node_cap is not None else None
         began = {} if recorded.started is None else recorded.started.about.get("budget") or {}
         self.acts = Acts(self, steering, recorded.acts, self.budget, began)
+        self._straight = steering is None and not recorded.acts and self.method.steps_in_flight == 1
 
     async def loop(self) -> str:
         """Search until a reason to stop. Never raises but on cancellation; what failed is in `error` and `raised`."""
@@ -82,6 +83,10 @@ class Run:
                 if not window.queue:
                     stop = self._ending()
                     break
+                if self._straight and len(window.queue) == 1 and window.queue[0].task is None:
+                    outcome = await window.straight()
+                    stop = self._commit(window.queue.popleft(), outcome)
+                    continue
                 window.start()
                 head = window.queue[0]
                 if head.task is None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
+
+from branchwise.records import record
 
 __all__ = [
     "FORMAT", "Birth", "Call", "Event", "Expanded", "Judged", "Judgement", "Mark", "Marked", "Started", "Steered", "Stopped", "TapedSample", "Warned",
@@ -13,7 +15,7 @@ __all__ = [
 FORMAT = 1
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Started:
     """A run begins, or goes on. `run` must not change on resume (problem, method, model, seed, window); `about` may (budget, versions ...)."""
 
@@ -23,7 +25,7 @@ class Started:
     event: str = "started"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class TapedSample:
     """One sample of a call, as it is needed to give it again. `usage` has the keys of `Usage.to_json`."""
 
@@ -36,7 +38,7 @@ class TapedSample:
     logprobs: Sequence[dict[str, float]] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Call:
     """A reply of the model. Samples `first`, `first`+1 ... of the request that node, occurrence, role, digest and repeat name.
 
@@ -62,7 +64,7 @@ class Call:
     event: str = "call"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Judgement:
     """The value in [0, 1] (or null: unknown) of a node, with its samples and the evaluator's reason."""
 
@@ -72,7 +74,7 @@ class Judgement:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Birth:
     """A proposal that was read. `node` is its number in the tree, or that of the equal state which it was merged into."""
 
@@ -85,7 +87,7 @@ class Birth:
     merged: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Expanded:
     """A node was expanded. `partial` names the limit that cut the step short; `error` says why nothing came."""
 
@@ -102,7 +104,7 @@ class Expanded:
     event: str = "expanded"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Judged:
     """Nodes were judged; a joint evaluator judges them together."""
 
@@ -113,7 +115,7 @@ class Judged:
     event: str = "judged"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Mark:
     """What the search decided about a node: kept or pruned, and why."""
 
@@ -122,7 +124,7 @@ class Mark:
     reason: str = ""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Marked:
     """Decisions of the search, after a commit."""
 
@@ -130,7 +132,7 @@ class Marked:
     event: str = "marked"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Warned:
     """Something that the user should know."""
 
@@ -138,7 +140,7 @@ class Warned:
     event: str = "warned"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Steered:
     """A person's act: pause, go_on, prune, favour, add, approve or budget. It took effect after the commit of step `after` (0: before any),
     and after all steps had been issued that could be.
@@ -162,7 +164,7 @@ class Steered:
     event: str = "steered"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Stopped:
     """The end of a run (until it is resumed). `node` is the one that the answer was picked from."""
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from branchwise.errors import TraceError
 from branchwise.problem import COMPLETE, OPEN, SOLVED, Kind, State, Status, dead
+from branchwise.records import record
 from branchwise.trace import Event, Expanded, Judged, Judgement, Marked, Started, Steered
 
 __all__ = ["Counts", "Done", "Fate", "Node", "NodeId", "Tree"]
@@ -133,7 +134,7 @@ def _singles(judgement: Judgement) -> tuple[float, int]:
     return (min(known), len(known)) if known and abs(sum(known) / len(known) - value) < _SAME else (value, 1)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Done:
     """What a commit did to the tree. `born` and `merged` are in the generator's order; `failed` says why a step gave nothing.
 

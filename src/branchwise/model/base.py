@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Literal, Protocol
 
 from branchwise.budget import Usage
+from branchwise.records import record
 
 __all__ = ["CallId", "LanguageModel", "Message", "Outcome", "Reply", "Request", "Role", "Sample", "fingerprint", "identity_of"]
 
@@ -30,7 +31,7 @@ Role = Literal["system", "user", "assistant"]
 """Who speaks a message."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Message:
     """One message of a chat."""
 
@@ -38,7 +39,7 @@ class Message:
     content: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class CallId:
     """Where in a run a request stands; the same in every run of the same tree, whatever the latency.
 
@@ -57,7 +58,7 @@ class CallId:
         return f"{self.role} at {node} (step {self.occurrence}, prompt {self.digest}, repeat {self.repeat})"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Request:
     """`n` samples of one prompt. Units: `max_tokens` in tokens of one reply; `temperature` >= 0."""
 
@@ -85,7 +86,7 @@ class Request:
     """A first reply that is had and paid for, and cannot be used: only the second try is to be made."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Sample:
     """One reply text. `text` is content only: reasoning is kept apart and never becomes a thought.
 
@@ -112,7 +113,7 @@ class Sample:
         return self.outcome in (Outcome.OK, Outcome.LENGTH) and bool(self.text.strip())
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Reply:
     """The samples of one request, in order. `missing` counts those that could not be had, with the error that says why."""
 

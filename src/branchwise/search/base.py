@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from branchwise.problem import Kind
+from branchwise.records import record
 from branchwise.trace import Mark
 from branchwise.tree import Done, Fate, Node, Tree
 
@@ -28,7 +29,7 @@ class Chance(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Expand:
     """Ask for up to `k` children of `node` (`None`: as many as the generator gives by default); `judge` values them in the same step.
 
@@ -41,7 +42,7 @@ class Expand:
     given: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Judge:
     """Ask for the values of `nodes`. Nodes of one `Judge` are compared with one another by a joint evaluator (vote)."""
 

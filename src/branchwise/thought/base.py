@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from branchwise.budget import Bound
 from branchwise.model.base import LanguageModel
 from branchwise.problem import Problem, State
+from branchwise.records import record
 
 __all__ = ["Dropped", "Evaluation", "Evaluator", "Generator", "Proposal", "Proposals", "Size"]
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Size:
     """How large a state is, or can get, in UTF-8 bytes: its prompt, and all its thoughts together. Worst cases are computed from it."""
 
@@ -25,7 +25,7 @@ class Size:
         return Size(self.prompt, self.state + times * (thought + 1))
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Proposal:
     """One next thought. `confidence` is the model's own, summed over repeats; it orders children and serves as prior."""
 
@@ -33,7 +33,7 @@ class Proposal:
     confidence: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Dropped:
     """Text of the model that is no thought, and why."""
 
@@ -41,7 +41,7 @@ class Dropped:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Proposals:
     """What a generator found: thoughts in its own order, and what it dropped. `final` says that nothing better will come (refine)."""
 
@@ -50,7 +50,7 @@ class Proposals:
     final: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True, slots=True)
 class Evaluation:
     """The judgement of one state. `value` is in [0, 1], or `None` for unknown, which sorts after every known value.
 
