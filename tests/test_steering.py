@@ -758,8 +758,8 @@ async def test_show_prints_the_acts_and_rescore_keeps_what_was_pruned(tmp_path: 
     from click.testing import CliRunner
 
     from branchwise import rescore
+    from branchwise.cli.main import cli
     from branchwise.cli.record import Record
-    from branchwise.cli.show import show_command
     from branchwise.server.progress import Narrator
 
     problem, method, trace = toy(SEED, dead=0, complete=0), METHODS["mcts"], tmp_path / "t.jsonl"
@@ -772,7 +772,7 @@ async def test_show_prints_the_acts_and_rescore_keeps_what_was_pruned(tmp_path: 
     at = At(problem, method, 9, act, trace=trace, budget=Budget(calls=40))
     await at.run()
     assert not at.refused
-    shown = CliRunner().invoke(show_command, [str(trace)]).output
+    shown = CliRunner().invoke(cli, ["show", str(trace)]).output
     assert "Acts of a person: 3" in shown
     assert "prune 0 by ann" in shown
     assert "in flight ended" in shown

@@ -14,6 +14,7 @@ from branchwise.bench.grading.maths import Maths, equivalent
 from branchwise.bench.grading.pool import Worker
 from branchwise.bench.grading.verdicts import Gold, Verdict
 from support.math_pairs import DIFFERENT, SAME
+from support.pace import slowness
 
 
 @pytest.mark.parametrize(("gold", "answer"), SAME)
@@ -146,4 +147,4 @@ def test_five_hundred_answers_in_a_minute(worker: Worker) -> None:
         gold = (rf"{number + 2}\sqrt{{3}} + x^{{{number % 7}}}", str(number), rf"\frac{{{number}}}{{7}}")[number % 3]
         output = (rf"\boxed{{x^{{{number % 7}}} + {number + 2}\sqrt{{3}}}}", rf"\boxed{{{number}}}", rf"\boxed{{{number}/7}}")[number % 3]
         assert Maths(worker).grade(output, Gold(gold), "").verdict is C
-    assert time.perf_counter() - began < 60
+    assert time.perf_counter() - began < 60 * slowness()

@@ -85,8 +85,9 @@ async def test_it_answers_as_every_backend_does(model: OpenVINO, ask: Ask) -> No
     after = (await model.sample(ask("Say yes.", max_tokens=8, temperature=0))).samples[0]
     assert (after.outcome in (Outcome.OK, Outcome.LENGTH), after.usable) == (True, True)
     assert model._stepper is not None
-    assert not model._stepper._active
-    assert time.monotonic() - start < 10 * slowness()
+    while model._stepper._active:  # told of its reply, the caller may be quicker than the engine's own thread
+        assert time.monotonic() - start < 10 * slowness()
+        await asyncio.sleep(0.01)
 
 
 async def test_many_at_once_are_all_answered_and_alike(model: OpenVINO, ask: Ask) -> None:
@@ -116,7 +117,6 @@ from pathlib import Path
 from branchwise.model.base import Message, Request
 from branchwise.model.local import LocalSettings
 from branchwise.model.openvino import OpenVINO
-from support.pace import slowness
 
 async def main():
     model = await OpenVINO(Path(sys.argv[1]), settings=LocalSettings(slots=2, context=1024, threads=1)).__aenter__()

@@ -8,6 +8,7 @@ import pytest
 
 from branchwise.errors import UsageError
 from branchwise.model.secrets import Secret, find_key, mask, mask_url, read_key_file, split_userinfo
+from support.pace import slowness
 
 
 def test_a_secret_does_not_show_itself_and_is_not_pickled() -> None:
@@ -46,7 +47,7 @@ def test_messages_of_any_length_are_masked_in_no_time(unit: str) -> None:
     start = time.process_time()
     for end in ("", "x", "://u:p@h"):
         mask(unit * (300_000 // len(unit)) + end, ("hunter22",))
-    assert time.process_time() - start < 1
+    assert time.process_time() - start < 1 * slowness()
 
 
 def test_addresses_are_masked() -> None:

@@ -13,14 +13,18 @@ NORMAL = 0.05
 
 
 def slowness() -> float:
-    """How many times longer than there a million additions take here and now; at least 1."""
+    """How many times longer than there a million additions take here and now; at least 1.
+
+    A machine that is slow is so by turns, and not alike for all that it does: where it is, limits are half as strict again.
+    """
     took = []
     for _ in range(3):
         began, total = time.process_time(), 0
         for i in range(1_000_000):
             total += i
         took.append(time.process_time() - began)
-    return max(1.0, sorted(took)[1] / NORMAL)
+    slow = sorted(took)[1] / NORMAL
+    return max(1.0, slow if slow < 1.3 else 1.5 * slow)
 
 
 @contextmanager

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from branchwise.thought.parsing import boxes, final_answer, final_number, json_object
+from branchwise.model import reasoning
+from branchwise.thought.parsing import answers, boxes, final_answer, final_number, json_object
 from support.pace import slowness
 
 
@@ -151,3 +152,22 @@ VALUES = st.recursive(
 )
 def test_any_object_comes_back_from_its_wrapping(value: dict[str, object], wrapping: str) -> None:
     assert json_object(wrapping.format(json.dumps(value))) == value
+
+
+PIECES = ["ANSWER", "anſwer", "Answer", "final ", ": ", " is ", "\n", "#", "##", "####", " ", "7", "**"]
+PIECES += ["\\", "boxed", "BOXED", "\\fbox", "{", "}", "答案", "답", ":"]
+
+
+@given(st.lists(st.sampled_from(PIECES), max_size=12))
+def test_a_text_that_is_not_searched_for_a_marker_holds_none(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    assert answers._might_answer(text) or answers._MARKER.search(text) is None
+
+
+MARKS = ["<", "<think>", "</think>", "think", "◁think▷", "◁/think▷", "[THINK]", "[think]", "[/THINK]", "<|", "channel|>final<|message|>", " ", "a"]
+
+
+@given(st.lists(st.sampled_from(MARKS), max_size=8))
+def test_a_text_that_is_not_searched_for_reasoning_holds_no_mark_of_it(pieces: list[str]) -> None:
+    text = "".join(pieces)
+    assert any(begin in text for begin in reasoning._BEGINS) or reasoning._MARK.search(text) is None

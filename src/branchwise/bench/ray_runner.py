@@ -33,7 +33,7 @@ from branchwise.solve import Stop
 
 __all__ = ["Cluster", "connected", "run_on_cluster"]
 
-_LIVES = 3
+_LIVES = 5
 """Workers that a unit may lose before it is taken for the cause."""
 _SHARE = 0.01
 """CPUs that a worker asks for: it waits for servers nearly all the time."""

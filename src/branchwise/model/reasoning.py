@@ -24,6 +24,8 @@ _CLOSING = (
 """How models mark their reasoning in the text: the one list, pair by pair. A closing mark of one kind may end an opening one of another."""
 
 _MARK = re.compile(f"(?P<closing>{'|'.join(_CLOSING)})|{'|'.join(_OPENING)}", re.IGNORECASE)
+_BEGINS = ("<", "◁", "[THINK]", "[/THINK]")
+"""One of these is in each mark: a text without any is not searched for them."""
 _QUOTES = "`'\"“”‘’「」"
 _IN_SENTENCE = re.compile(r"[\w,][ \t]+\Z")
 
@@ -43,7 +45,8 @@ def split_reasoning(text: str) -> Split:
     An opening mark that is never closed makes reasoning of what follows it. A text without marks is content. A mark in quotation marks is
     text, and so is an opening one that a sentence merely mentions where nothing closes any.
     """
-    marks = [mark for mark in _MARK.finditer(text) if not _is_quoted(text, mark)]
+    might = any(begin in text for begin in _BEGINS)
+    marks = [mark for mark in _MARK.finditer(text) if not _is_quoted(text, mark)] if might else []
     if not marks:
         return Split("", text, False)
     last = next((i for i in reversed(range(len(marks))) if marks[i]["closing"]), -1)

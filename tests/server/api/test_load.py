@@ -30,5 +30,5 @@ def test_two_hundred_clients_at_once() -> None:
     assert many["cpu_ms_per_request"] < 20 * slow
     assert found["one_client"]["own_ms"]["p50"] < 20 * slow
     noise = found["direct_ms"]["p95"] - 50
-    if noise < 2:  # on a machine that does something else besides, the time on the clock says nothing of the server
-        assert many["own_ms"]["p95"] < 40 * slow, "wanted: 20; measured 17.1, see docs/server.md"
+    if noise < 2 and slow < 1.5:  # where the clients want all of the machine, they wait for each other: a queue, not the server's work
+        assert many["own_ms"]["p95"] < 40, "wanted: 20; measured 17.1, see docs/server.md"

@@ -10,7 +10,7 @@ from typing import Any
 
 from branchwise.thought.parsing.text import inline, strip_reasoning
 
-__all__ = ["before_new_example", "before_run_on", "box_spans", "boxes", "final_answer", "json_object"]
+__all__ = ["answer_in", "before_new_example", "before_run_on", "box_spans", "boxes", "final_answer", "json_object"]
 
 _GROUP = r"\{(?:[^{}\n]|\{[^{}\n]{0,100}\}){0,300}\}"
 _BARE = (
@@ -29,6 +29,7 @@ _MARKER = re.compile(
     rf"|{_BOX.pattern}",
     re.IGNORECASE | re.MULTILINE,
 )
+_IN_MARKERS = ("answer", "####", "答案", "답", "\\boxed", "\\fbox")
 _TASK = r"(?:question|problem|example|exercise|task|puzzle|instruction|q)"
 _DRESS = r"^[ \t]*(?:\#{1,6}[ \t]*)?(?:[*_]{1,3})?"
 _NEW_EXAMPLE = re.compile(
@@ -107,13 +108,19 @@ def _after(text: str, start: int) -> str:
     return line.rstrip(" \t.。!,;*_").strip("`").strip()
 
 
+def _might_answer(text: str) -> bool:
+    """Whether anything that is in every marker is in `text`: one without is not searched for them."""
+    folded = text.casefold()
+    return any(word in folded for word in _IN_MARKERS)
+
+
 def before_run_on(text: str) -> str:
     """`text` up to where the reply invents its next example: the first such line after an answer, or the end of the `####` line.
 
     Reasoning is not stripped here.
     """
     marks = _MARKER.finditer(text)
-    if (first := next(marks, None)) is None:
+    if not _might_answer(text) or (first := next(marks, None)) is None:
         return text
     hashes = first if first["hashes"] is not None else next((mark for mark in marks if mark["hashes"] is not None), None)
     ends = [len(text)]
@@ -137,7 +144,13 @@ def final_answer(text: str) -> str | None:
     Reasoning is stripped first, and a reply that runs on into a new example is cut there. The answer is the rest of the marker's line (or
     the line below it), one sentence at most. A marker that only confirms ("so our answer is correct") is passed over.
     """
-    content = before_run_on(strip_reasoning(text))
+    return answer_in(before_run_on(strip_reasoning(text)))
+
+
+def answer_in(content: str) -> str | None:
+    """The same for a reply that is stripped of its reasoning and cut where it runs on."""
+    if not _might_answer(content):
+        return None
     for mark in reversed(deque(_MARKER.finditer(content), maxlen=_LAST)):
         boxed = mark["box"] is not None or mark["bare"] is not None
         said = _box(content, mark) if boxed else _after(content, mark.end())

@@ -7,7 +7,7 @@ import unicodedata
 from fractions import Fraction
 from itertools import pairwise
 
-from branchwise.thought.parsing.answers import before_new_example, before_run_on, final_answer
+from branchwise.thought.parsing.answers import answer_in, before_new_example, before_run_on
 from branchwise.thought.parsing.text import strip_reasoning
 
 __all__ = ["MAX_DIGITS", "final_number", "plain_number", "quantity", "show_number"]
@@ -154,7 +154,7 @@ def final_number(text: str) -> Fraction | None:
     A marker with a calculation below it ("Answer:" and lines of steps) is followed to its end.
     """
     content = before_run_on(strip_reasoning(text))
-    marked = final_answer(text)
+    marked = answer_in(content)
     if marked is None:
         return None if "\\boxed" in content else _last(content)
     if (value := plain_number(marked)) is not None:
