@@ -5,8 +5,8 @@
     python benchmarks/waiting.py --scale 0.1  latencies times 0.1: 10 ms in place of 100
 
 Latency: sigma 0.6, mean 100 ms times --scale, drawn for each request from its seed; a request of n samples takes as long as its slowest.
-Occupancy =
-places taken × time / (parallel × wall time), from the first call to the last.
+Occupancy = places taken × time / (parallel × wall time), from the first call to the last: short runs are busy for less of it, since the first
+steps of a search and its last ones leave places empty (300 nodes are 100 steps of one call).
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def main() -> None:
     """Read the flags and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", action="store_true", help="print one JSON document on stdout")
-    parser.add_argument("--nodes", type=int, default=300, help="nodes of each run (default %(default)s)")
+    parser.add_argument("--nodes", type=int, default=1500, help="nodes of each run (default %(default)s)")
     parser.add_argument("--scale", type=float, default=1.0, help="latencies times this (default %(default)s)")
     args = parser.parse_args()
     report = asyncio.run(measure(args.nodes, args.scale))

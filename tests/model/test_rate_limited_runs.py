@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from branchwise import Beam, Budget, Method, Propose, Value, solve
 from branchwise.cli.main import cli
+from branchwise.errors import UsageError
 from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.model.openai_http import OpenAIChat
 from support.pace import slowness
@@ -60,4 +61,31 @@ async def test_the_deadline_of_a_call_can_be_set_on_the_command_line(faults: Any
     monkeypatch.setattr("branchwise.cli.running.solve", solved)
     for flags in ((), ("--retry-seconds", "7.5"), ("--retry-seconds", "none")):
         await program(*flags)
+    assert found == [300, 7.5, float("inf")]
+
+
+async def test_a_bench_tries_its_calls_no_longer_than_it_is_told(faults: Any, tmp_path: Path) -> None:
+    words = ["bench", "run", "--tasks", "game24", "--methods", "io", "--items", "1:1", "--quiet", "--out", str(tmp_path / "out")]
+    words += ["--models", f"{faults.url('retry_after:120')}#m", "--retry-seconds"]
+    assert (await asyncio.to_thread(CliRunner().invoke, cli, [*words, "0"])).exit_code == 2
+    done = await asyncio.to_thread(CliRunner().invoke, cli, [*words, "60"])
+    assert done.exit_code == 1, done.output
+    lines = (tmp_path / "out" / "rows.jsonl").read_text("utf-8").splitlines()
+    assert len(lines) == 1
+    assert "would pass the deadline of 60 s" in lines[0]
+
+
+@pytest.mark.parametrize("command", ["serve", "mcp"])
+def test_a_server_tries_its_calls_no_longer_than_it_is_told(command: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[float] = []
+
+    def stopped(start: Any) -> Any:
+        found.append(start.config.retry.deadline)
+        raise UsageError("far enough")
+
+    monkeypatch.setattr("branchwise.server.start.serve" if command == "serve" else "branchwise.server.start.running", stopped)
+    script = str(Path(__file__).parents[2] / "examples" / "game24_script.jsonl")
+    for flags in ((), ("--retry-seconds", "7.5"), ("--retry-seconds", "none")):
+        done = CliRunner().invoke(cli, [command, "--model", f"script:{script}", *flags])
+        assert "far enough" in done.output, done.output
     assert found == [300, 7.5, float("inf")]

@@ -90,7 +90,7 @@ def serving(
     ready, failed = threading.Event(), []
 
     async def main(plug: Any) -> None:
-        service = Service(Config(**settings), upstreams, Runs(folder), keys or Keys(), retry=retry or RetryPolicy())
+        service = Service(Config(**settings, retry=retry or RetryPolicy()), upstreams, Runs(folder), keys or Keys())
         server = _Server(uvicorn.Config(build(service), log_config=None, access_log=False, lifespan="off", timeout_graceful_shutdown=5))
         host, port = plug.getsockname()[:2]
         begun.append(Served(f"http://{host}:{port}", service, asyncio.get_running_loop()))

@@ -14,7 +14,7 @@ from itertools import count
 from branchwise.bench.book import NOTHING, Book, Sum, sum_of
 from branchwise.budget import Budget, Price
 from branchwise.errors import MissingCall, ModelError, OutOfBudget, UsageError
-from branchwise.model.base import LanguageModel, Reply, Request
+from branchwise.model.base import LanguageModel, Reply, Request, identity_of
 from branchwise.model.layers.metered import request_bound
 from branchwise.solve import Stop
 
@@ -174,6 +174,10 @@ class Pursed:
     def identity(self) -> str:
         """That of `inner`."""
         return self._inner.identity
+
+    def identity_of(self, role: str) -> str:
+        """That of what serves `role`."""
+        return identity_of(self._inner, role)
 
     async def sample(self, request: Request) -> Reply:
         """The reply of `inner`. What ends otherwise than in a reply, or an error that says what it cost, is charged at its worst."""

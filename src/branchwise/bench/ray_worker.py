@@ -21,7 +21,7 @@ from branchwise.bench.purse import drain
 from branchwise.bench.spec import Contestant
 from branchwise.bench.unit import Bench, Cut, run_first, run_unit
 from branchwise.errors import UsageError
-from branchwise.model.base import LanguageModel, Reply, Request
+from branchwise.model.base import LanguageModel, Reply, Request, identity_of
 from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.model.registry import open_model, parse_spec
 from branchwise.solve import Stop
@@ -59,6 +59,9 @@ class _Mirrored:
     @property
     def identity(self) -> str:
         return self._inner.identity
+
+    def identity_of(self, role: str) -> str:
+        return identity_of(self._inner, role)
 
     async def sample(self, request: Request) -> Reply:
         await self._mirror.sync()

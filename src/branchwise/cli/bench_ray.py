@@ -14,6 +14,7 @@ from branchwise.bench.ray_worker import Job
 from branchwise.bench.runner import Events
 from branchwise.budget import Budget
 from branchwise.cli.bench_live import Live
+from branchwise.cli.options import retry_policy
 from branchwise.cli.places import environment
 from branchwise.cli.text import error_console
 from branchwise.errors import UsageError
@@ -38,7 +39,7 @@ async def run_on_ray(
         contestants={model.label: model for model in spec.models}, prices={label: price(route) for label, route in routes.items()},
         parallel=parallel, limited=bool(limits.to_json()) or any(rates.values()), command=command,
         data={task: one["sha256"][:16] for task, one in desk.grid.data.items()}, environ=keys,
-        key_file=str(flags["key_file"].resolve()) if flags["key_file"] else "",
+        key_file=str(flags["key_file"].resolve()) if flags["key_file"] else "", retry=retry_policy(flags),
     )  # fmt: skip
     spent = [desk.spent()]
     live = Live(desk, say, lambda: spent[0], quiet=flags["quiet"])

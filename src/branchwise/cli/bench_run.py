@@ -22,6 +22,7 @@ from branchwise.cli.bench_models import check_models, opener, pricer, server_nam
 from branchwise.cli.bench_plan import print_plan
 from branchwise.cli.faults import ANSWER, EXITS, FAILED, INTERRUPTED, NO_ANSWER
 from branchwise.cli.opening import Interrupted, PullBar
+from branchwise.cli.options import retry_option, retry_policy
 from branchwise.cli.page import CommandPage, Option, arguments
 from branchwise.cli.signals import interruptible
 from branchwise.cli.text import document, error_console, plain
@@ -53,6 +54,7 @@ is 0 when every unit has a row, 1 when one of them failed, 3 when a budget of th
 )
 @click.argument("spec", required=False)
 @bench_options
+@retry_option
 @click.option("--key-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", cls=Option, heading="Run",
               help="A file that holds the servers' key, readable by you alone.  [default: the variable of each host]")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, cls=Option, heading="Output", help="One JSON document in place of the summary.")
@@ -146,7 +148,7 @@ async def _run(
             with live.bar if error_console().is_terminal and not flags["quiet"] else nullcontext():
                 await run_here(
                     desk, opened, price, jobs=jobs, parallel=parallel, stop=stop, seconds=total.get("seconds"),
-                    events=Events(live.row, say), command=command,
+                    events=Events(live.row, say), command=command, retry=retry_policy(flags),
                 )  # fmt: skip
             live.close()
     except Interrupted:

@@ -18,11 +18,12 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from branchwise.batch import BatchItem, Summary, outcome, solve_many
 from branchwise.cli.faults import ANSWER, FAILED, INTERRUPTED
 from branchwise.cli.opening import Interrupted, PullBar, opened_by_role, reply_cache
+from branchwise.cli.options import retry_policy
 from branchwise.cli.places import task_data
 from branchwise.cli.report import spending
 from branchwise.cli.settings import Settings, merge, model_name
 from branchwise.cli.signals import interruptible
-from branchwise.cli.solving import about, retry_policy
+from branchwise.cli.solving import about
 from branchwise.cli.text import console, document, dollars, error_console, plain, plural, safe_text, seconds, shorten
 from branchwise.data.sets import data_file, where_more
 from branchwise.errors import PromptError, UsageError

@@ -12,6 +12,7 @@ import click
 
 from branchwise.budget import Budget
 from branchwise.cli.faults import EXITS
+from branchwise.cli.options import retry_option, retry_policy
 from branchwise.cli.page import CommandPage, Limit, Parallel
 from branchwise.cli.places import home
 from branchwise.cli.serve import named_models, option
@@ -52,6 +53,7 @@ In the configuration of a client:
 @option("Model", "--prices", type=_FILE, metavar="FILE", help="Dollars per million tokens, in front of the built-in table.")
 @option("Model", "--parallel", type=Parallel(), metavar="N",
         help="Model calls at once, of all searches together.  [default: 8; 64 for client, so that its rounds are few]")
+@retry_option
 @option("Model", "--rounds", type=click.IntRange(1, 1000), default=10, metavar="N",
         help="Rounds of samples that the client takes in one call (protocol 2026-07-28 and later).  [default: 10]")
 @option("Problem", "--task", "tasks", multiple=True, metavar="NAME|FILE.yaml",
@@ -123,7 +125,7 @@ def _config(flags: dict[str, Any]) -> Config:
     files = {text: task(text) for text in flags["tasks"]}
     tasks = {found.name.lower(): found for found in files.values()} or {"open": TASKS["open"], **TASKS}
     return Config(
-        tasks=tasks, task=next(iter(tasks)), searches=flags["searches"], parallel=parallel,
+        tasks=tasks, task=next(iter(tasks)), searches=flags["searches"], parallel=parallel, retry=retry_policy(flags),
         files={files[text].name.lower(): str(Path(text).resolve()) for text in flags["tasks"] if is_task_file(text)},
         budget=Budget(**{limit: flags[flag] for flag, limit in LIMITS.items() if flags[flag] not in (None, "none")}),
     )  # fmt: skip

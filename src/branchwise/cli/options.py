@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,11 +13,12 @@ import click
 from branchwise.cli.page import Limit, Option, Parallel
 from branchwise.cli.settings import SETTINGS
 from branchwise.methods import EVALUATORS, METHODS
+from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.model.registry import FORMS
 from branchwise.search.pick import PICKS
 from branchwise.tasks import TASKS
 
-__all__ = ["budget_options", "methods_help", "run_options", "solve_options"]
+__all__ = ["budget_options", "methods_help", "retry_option", "retry_policy", "run_options", "solve_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -176,12 +178,24 @@ def _apply(command: F, options: list[Callable[[Any], Any]]) -> F:
     return functools.reduce(lambda made, option: option(made), reversed(options), command)
 
 
+def retry_option(command: F) -> F:
+    """That of how long a call is tried again."""
+    option = _option("Model", "--retry-seconds", type=Limit(whole=False), default=300.0, metavar="S",
+                     help="How long one model call is tried again after connection faults and rate limits; a longer wait that the server asks "
+                     "for ends it. A positive number, or none.  [default: 300]")  # fmt: skip
+    return option(command)
+
+
+def retry_policy(flags: Mapping[str, Any]) -> RetryPolicy:
+    """How a model call is tried again, as --retry-seconds says."""
+    most = flags["retry_seconds"]
+    return RetryPolicy(deadline=math.inf if most == "none" else most)
+
+
 def solve_options(command: F) -> F:
     """The flags of `solve` alone."""
     options = [
-        _option("Model", "--retry-seconds", type=Limit(whole=False), default=300.0, metavar="S",
-                help="How long one model call is tried again after connection faults and rate limits; a longer wait that the server asks for "
-                "ends it. A positive number, or none.  [default: 300]"),
+        retry_option,
         _option("Many problems", "--out", type=_FILE, metavar="FILE", help="Results, one JSON line a problem; gone on with if it exists."),
         _option("Many problems", "--jobs", type=Parallel(), metavar="N",
                 help="Problems at once, or none for all of them; they share --parallel.  [default: 1]"),

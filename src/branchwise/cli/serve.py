@@ -12,6 +12,7 @@ import click
 
 from branchwise.budget import Budget
 from branchwise.cli.faults import EXITS
+from branchwise.cli.options import retry_option, retry_policy
 from branchwise.cli.page import CommandPage, Limit, Option, Parallel
 from branchwise.cli.places import home
 from branchwise.cli.settings import LIMITS, model_name
@@ -72,6 +73,7 @@ Examples:
 @option("Model", "--key-file", type=_FILE, metavar="FILE", help="A file that holds the key of the first model's server, readable by you alone.")
 @option("Model", "--prices", type=_FILE, metavar="FILE", help="Dollars per million tokens, in front of the built-in table.")
 @option("Model", "--parallel", type=Parallel(), default=8, metavar="N", help="Model calls at once, of all searches together.  [default: 8]")
+@retry_option
 @option("Problem", "--task", "tasks", multiple=True, metavar="NAME|FILE.yaml",
         help="Tasks that can be asked for; the first is that of a model name without one.  [default: all, open first]")
 @option("Limits", "--searches", type=click.IntRange(1, 10_000), default=4, metavar="N", help="Searches at once.  [default: 4]")
@@ -171,7 +173,7 @@ def _config(flags: Mapping[str, Any], keys: Keys, models: Mapping[str, str]) -> 
         tasks=tasks, task=next(iter(tasks)),
         files={files[text].name.lower(): str(Path(text).resolve()) for text in flags["tasks"] if is_task_file(text)},
         role_models=roles, budget=budget, searches=flags["searches"], queue=flags["queue"], parallel=flags["parallel"],
-        choices=flags["max_n"], body=flags["max_body"], grace=flags["grace"],
+        choices=flags["max_n"], body=flags["max_body"], grace=flags["grace"], retry=retry_policy(flags),
         hosts=_hosts(host, flags["allow_host"]), origins=frozenset(origin.rstrip("/") for origin in flags["allow_origin"]),
     )  # fmt: skip
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import sys
 from collections.abc import Mapping
@@ -12,6 +11,7 @@ from typing import Any
 import click
 
 from branchwise.cli.asking import can_ask
+from branchwise.cli.options import retry_policy
 from branchwise.cli.page import arguments
 from branchwise.cli.places import new_trace
 from branchwise.cli.running import Plan
@@ -19,14 +19,13 @@ from branchwise.cli.settings import Settings, merge, settings_of
 from branchwise.cli.text import plain
 from branchwise.errors import UsageError
 from branchwise.estimate import estimate
-from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.model.registry import parse_spec
 from branchwise.model.secrets import mask
 from branchwise.tasks import task
 from branchwise.tasks.open import OPEN_TASK
 from branchwise.thought.ask import asks
 
-__all__ = ["about", "plan_of", "retry_policy", "settings_from"]
+__all__ = ["about", "plan_of", "settings_from"]
 
 
 def plan_of(flags: Mapping[str, Any]) -> Plan:
@@ -53,12 +52,6 @@ def plan_of(flags: Mapping[str, Any]) -> Plan:
         key_file=flags["key_file"], cache=flags["cache"], quiet=quiet, say=say, about=about(settings),
         retry=retry_policy(flags),
     )  # fmt: skip
-
-
-def retry_policy(flags: Mapping[str, Any]) -> RetryPolicy:
-    """How a model call is tried again, as --retry-seconds says."""
-    most = flags["retry_seconds"]
-    return RetryPolicy(deadline=math.inf if most == "none" else most)
 
 
 def settings_from(flags: Mapping[str, Any], resume: Path | None = None) -> Settings:

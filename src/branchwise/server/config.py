@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from branchwise.budget import Budget
+from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.tasks import TASKS, Task
 from branchwise.tasks.open import OPEN_TASK
 
@@ -50,5 +51,7 @@ class Config:
     """Host names that requests may carry; where a token is needed, also any address in numbers."""
     origins: frozenset[str] = frozenset()
     """Pages of other origins that may call, such as http://localhost:3000."""
+    retry: RetryPolicy = field(default_factory=RetryPolicy)
+    """How a model call is tried again."""
     grace: float = 20.0
     """Seconds that requests have to end when the server stops."""

@@ -17,7 +17,6 @@ from typing import Any
 from branchwise.budget import Price, Usage
 from branchwise.cli.settings import Settings
 from branchwise.model.base import LanguageModel
-from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.model.routed import Routed
 from branchwise.result import Result
 from branchwise.server.asked import Asked, Request
@@ -59,7 +58,6 @@ class Service:
     roles: Mapping[str, LanguageModel] = field(default_factory=dict)
     """Models of `config.role_models`."""
     prices: Path | None = None
-    retry: RetryPolicy = field(default_factory=RetryPolicy)
     stopping: bool = False
     started: int = field(default_factory=lambda: int(time.time()))
 
@@ -203,7 +201,7 @@ class Job:
             try:
                 found.result = await solve(
                     asked.problem, asked.method, model, budget=budget, seed=settings.seed, trace=live.path,
-                    parallel=settings.parallel, price=price, retry=service.retry, on_event=ear, stop=live.stop, about=about,
+                    parallel=settings.parallel, price=price, retry=service.config.retry, on_event=ear, stop=live.stop, about=about,
                     steering=live.steering,
                 )  # fmt: skip
             except Exception as error:
