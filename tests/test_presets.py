@@ -6,8 +6,30 @@ import asyncio
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
-from branchwise import METHODS, Budget, Method, Price, Stop, TapeModel, Tree, estimate, preset, read_trace, solve
+from branchwise import (
+    METHODS,
+    Budget,
+    Check,
+    Combine,
+    Method,
+    MethodError,
+    Price,
+    Stop,
+    TapeModel,
+    Tree,
+    Value,
+    estimate,
+    preset,
+    read_trace,
+    solve,
+)
+from branchwise.cli.main import cli
+from branchwise.errors import UsageError
+from branchwise.methods import evaluator
+from branchwise.thought.reward_model import RewardModel
+from branchwise.thought.rollout import Rollout
 from support.models import FakeModel, silent
 from support.runs import TWICE, run
 from support.trees import snapshot
@@ -117,3 +139,30 @@ def test_a_star_prunes_and_goes_back_where_asked() -> None:
     assert (getattr(search, "prune_below", None), getattr(search, "backtrack", None)) == (0.2, True)
     usual = preset("a_star").make().search
     assert (getattr(usual, "prune_below", None), getattr(usual, "backtrack", None)) == (0.0, False)
+
+
+async def test_evaluators_can_be_joined_by_name() -> None:
+    joined = evaluator("check + value", 2)
+    assert joined == Combine(Check(), Value(samples=2))
+    assert evaluator("rollout", 3) == Rollout(samples=3)
+    result, _ = await run(Toy(4, dead=0, complete=0, malformed=0, full=True, merge=False), preset("mcts").make(evaluate="check+value", rollouts=4))
+    assert any(node.samples for node in result.tree)
+    for name, why in (("value+value", "twice"), ("value+reward", "goes with check only"), ("value+", "unknown evaluator"), ("valu", "value")):
+        with pytest.raises(UsageError, match=why):
+            evaluator(name, 1)
+    assert evaluator("check+reward", 1) == Combine(Check(), RewardModel())
+    with pytest.raises(MethodError, match="vote × mcts"):
+        preset("mcts").make(evaluate="vote+value")
+
+
+def test_a_joined_evaluator_reaches_the_command_line() -> None:
+    script = Path(__file__).parents[1] / "examples" / "game24_script.jsonl"
+    words = ["solve", "4 9 10 13", "--task", "game24", "--model", f"script:{script}", "--trace", "none", "--evaluate"]
+    done = CliRunner().invoke(cli, [*words, "check+value"])
+    assert (done.exit_code, "(13 - 9) * (10 - 4) = 24" in done.output) == (0, True), done.output
+    for wrong in ("value+nonsense", "value+", "+"):
+        refused = CliRunner().invoke(cli, [*words, wrong])
+        assert refused.exit_code == 2
+        assert "rollout" in refused.output, "what there is is named"
+    refused = CliRunner().invoke(cli, ["solve", "1 1 1 1", "--task", "game24", "--model", "local", "--evaluate", "check+reward"])
+    assert "go together" in refused.output

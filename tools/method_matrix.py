@@ -61,7 +61,7 @@ _WHEN = {
     "heuristic": "keyword rules, no call",
     "likelihood": "one forward pass, where the backend gives log-probabilities",
     "check": "what a program knows; unknown for everything else",
-    "combine": "weighted sum or product of others (here check and value); joint when one of them is",
+    "combine": "weighted sum or product of others (here check and value; `--evaluate check+value` is their mean); joint when one of them is",
     "rollout": "play to the end, judge the end",
     "self-reward": "MCTSr: -100 to 100, strict, full marks suppressed",
 }

@@ -25,11 +25,13 @@ from branchwise.thought.ask import Ask
 from branchwise.thought.base import Evaluator, Generator
 from branchwise.thought.check import Check
 from branchwise.thought.clues import Clues
+from branchwise.thought.combine import Combine
 from branchwise.thought.heuristic import Heuristic
 from branchwise.thought.likelihood import Likelihood
 from branchwise.thought.propose import Propose
 from branchwise.thought.refine import Refine
 from branchwise.thought.reward_model import RewardModel
+from branchwise.thought.rollout import Rollout
 from branchwise.thought.sample import Sample
 from branchwise.thought.score import Score
 from branchwise.thought.self_refine import SelfRefine
@@ -219,6 +221,7 @@ EVALUATORS: Mapping[str, Callable[[int], Evaluator]] = {
     "heuristic": lambda samples: Heuristic(),
     "likelihood": lambda samples: Likelihood(),
     "check": lambda samples: Check(),
+    "rollout": lambda samples: Rollout(samples=samples),
     "ask": lambda samples: Ask(),
     "reward": lambda samples: RewardModel(),
     "clues": lambda samples: Clues(),
@@ -227,10 +230,20 @@ EVALUATORS: Mapping[str, Callable[[int], Evaluator]] = {
 
 
 def evaluator(name: str, samples: int) -> Evaluator:
-    """The evaluator called `name`. Raises `UnknownName`."""
-    if name not in EVALUATORS:
-        raise UnknownName("evaluator", name, EVALUATORS)
-    return EVALUATORS[name](samples)
+    """The evaluator called `name`; of several with `+` between them ("check+value") the mean of what they know.
+
+    Raises `UnknownName`, and `UsageError` for two that cannot stand together.
+    """
+    names = [part.strip() for part in name.split("+")]
+    for part in names:
+        if part not in EVALUATORS:
+            raise UnknownName("evaluator", part, EVALUATORS)
+    if len(set(names)) < len(names):
+        raise UsageError(f"--evaluate {name} names an evaluator twice")
+    if "reward" in names and set(names) > {"reward"} and set(names) != {"check", "reward"}:
+        raise UsageError("a reward endpoint gives values and no text, so that reward goes with check only")
+    parts = [EVALUATORS[part](samples) for part in names]
+    return parts[0] if len(parts) == 1 else Combine(*parts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
-from branchwise.cli.page import Limit, Option, Parallel
+from branchwise.cli.page import Joined, Limit, Option, Parallel
 from branchwise.cli.settings import SETTINGS
 from branchwise.methods import EVALUATORS, METHODS
 from branchwise.model.layers.retrying import RetryPolicy
@@ -35,7 +35,11 @@ _METHOD_FLAGS: dict[str, tuple[click.ParamType[Any], str]] = {
     "prune_below": (click.FloatRange(0, 1), "A state valued below this is given up, in [0, 1]."),
     "prune_at": (click.FloatRange(0, 1), "A state valued at this or below is given up, in [0, 1]."),
     "max_steps": (click.IntRange(min=1), "States visited at the most."),
-    "evaluate": (click.Choice(sorted(EVALUATORS)), "Who judges a state. ask: you, at this terminal; reward: an endpoint."),
+    "evaluate": (
+        Joined(EVALUATORS),
+        f"Who judges a state: {', '.join(sorted(EVALUATORS))}. ask: you, at this terminal; reward: an endpoint; rollout: thoughts sampled to an "
+        "end, which the program judges; check+value: the mean of what both know.",
+    ),
     "select": (click.Choice(["greedy", "sample"]), "Keep the best of a level, or draw them in proportion to value."),
     "rollouts": (click.IntRange(min=1), "Rounds of select, expand, evaluate, back up."),
     "exploration": (click.FloatRange(min=0), "c: how much little visited states are preferred, on the scale of values in [0, 1]."),
@@ -79,7 +83,7 @@ def _flag(name: str) -> Callable[[F], F]:
     flag = f"--{name.replace('_', '-')}"
     if kind is click.BOOL:
         return _option("Method", f"{flag}/--no-{flag[2:]}", name, default=None, help=words)
-    metavar = None if isinstance(kind, click.Choice) else "N" if isinstance(kind, click.IntRange) else "X"
+    metavar = None if isinstance(kind, (click.Choice, Joined)) else "N" if isinstance(kind, click.IntRange) else "X"
     names = (flag, *_ALIASES.get(name, ()))
     return _option("Method", *names, name, type=kind, metavar=metavar, help=words)
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import click
 
-__all__ = ["CommandPage", "GroupPage", "Limit", "Option", "Parallel", "arguments"]
+from branchwise.errors import nearest
+
+__all__ = ["CommandPage", "GroupPage", "Joined", "Limit", "Option", "Parallel", "arguments"]
 
 
 class Option(click.Option):
@@ -57,6 +60,26 @@ def arguments() -> list[str]:
     """What the program was called with; it puts this into the context."""
     context = click.get_current_context(silent=True)
     return list(context.obj or ()) if context is not None else []
+
+
+class Joined(click.ParamType[Any]):
+    """One of `names`, or several of them with `+` between."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self.names = sorted(names)
+        self.name = "name"
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        """As it stands in help."""
+        return "NAME[+NAME]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The names as they were given, without blanks."""
+        parts = [part.strip() for part in str(value).split("+")]
+        for part in parts:
+            if part not in self.names:
+                self.fail(f"there is no {part!r}{nearest(part, self.names)}", param, ctx)
+        return "+".join(parts)
 
 
 class Limit(click.ParamType[Any]):

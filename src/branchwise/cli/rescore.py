@@ -14,7 +14,7 @@ from branchwise.budget import Budget
 from branchwise.cli.asking import ask_terminal, can_ask
 from branchwise.cli.faults import EXITS
 from branchwise.cli.opening import opened
-from branchwise.cli.page import CommandPage, Limit, Option, Parallel
+from branchwise.cli.page import CommandPage, Joined, Limit, Option, Parallel
 from branchwise.cli.places import new_trace
 from branchwise.cli.report import print_result, resume_command
 from branchwise.cli.settings import Settings, settings_of
@@ -48,8 +48,8 @@ Examples:
 {EXITS}""",
 )
 @click.argument("trace", type=_TRACE)
-@click.option("--evaluate", cls=Option, heading="Method", type=click.Choice(sorted(EVALUATORS)),
-              help="Who judges the thoughts now.  [default: nobody, the old values stay]")
+@click.option("--evaluate", cls=Option, heading="Method", type=Joined(EVALUATORS),
+              help="Who judges the thoughts now, as for solve; check+value is the mean of both.  [default: nobody, the old values stay]")
 @click.option("--samples", cls=Option, heading="Method", type=click.IntRange(min=1), metavar="N",
               help="Judgements of one state.  [default: 1]")
 @click.option("--pick", cls=Option, heading="Method", type=click.Choice(list(PICKS)),

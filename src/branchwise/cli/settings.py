@@ -24,7 +24,7 @@ from branchwise.tasks.from_file import is_task_file
 from branchwise.tasks.open import OPEN_TASK
 from branchwise.thought.ask import asks
 from branchwise.thought.prompts import load_folder, prompt_for
-from branchwise.thought.reward_model import RewardModel
+from branchwise.thought.reward_model import needs_endpoint
 from branchwise.trace import Started, read_trace
 
 __all__ = ["LIMITS", "ROLES", "SETTINGS", "Settings", "merge", "model_name", "settings_of"]
@@ -107,7 +107,7 @@ class Settings:
         judge = parse_spec(self.models["evaluate"]).kind if "evaluate" in self.models else ""
         if asks(method.evaluate) and judge:
             raise UsageError("--evaluate ask asks you, so --evaluator-model would do nothing")
-        if isinstance(method.evaluate, RewardModel) != (judge == "reward") and parse_spec(self.model).kind not in ("tape", "script"):
+        if needs_endpoint(method.evaluate) != (judge == "reward") and parse_spec(self.model).kind not in ("tape", "script"):
             raise UsageError("--evaluate reward and --evaluator-model reward:URL go together: the endpoint gives values, and no text")
         if "reward" in (parse_spec(self.model).kind, parse_spec(self.models.get("answer", "local")).kind):
             raise UsageError("reward:URL gives values only: it goes with --evaluator-model, for --evaluate reward")

@@ -92,7 +92,7 @@ async def running(start: Start) -> AsyncIterator[Service]:
 def _read_alternatives(config: Config) -> bool:
     """Whether the usual method of a task that is served reads log-probabilities of tokens not chosen."""
     usual = (merge({"task": config.files.get(name, name)}).make_method() for name in config.tasks)
-    return config.flags.get("evaluate") == "likelihood" or any(reads_alternatives(method.evaluate) for method in usual)
+    return "likelihood" in str(config.flags.get("evaluate")).split("+") or any(reads_alternatives(method.evaluate) for method in usual)
 
 
 @contextmanager

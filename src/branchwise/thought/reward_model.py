@@ -15,10 +15,10 @@ from branchwise.errors import UsageError
 from branchwise.model.base import LanguageModel, Message, Request
 from branchwise.problem import Problem, State
 from branchwise.thought import parsing
-from branchwise.thought.base import Evaluation, Size
+from branchwise.thought.base import Evaluation, Evaluator, Size
 from branchwise.thought.prompts import MESSAGE_BYTES
 
-__all__ = ["RewardModel"]
+__all__ = ["RewardModel", "needs_endpoint"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -64,3 +64,8 @@ class RewardModel:
 
 def _sigmoid(reward: float) -> float:
     return math.nan if math.isnan(reward) else 1 / (1 + math.exp(-max(-700.0, min(700.0, reward))))
+
+
+def needs_endpoint(evaluate: Evaluator | None) -> bool:
+    """Whether `evaluate`, or a part of it, is valued by an endpoint that writes no text."""
+    return isinstance(evaluate, RewardModel) or any(map(needs_endpoint, getattr(evaluate, "parts", ())))
