@@ -479,3 +479,37 @@ async def test_a_small_request_passes_a_large_one_that_waits_but_not_for_ever() 
     for end in ends.values():
         end.set()
     await asyncio.gather(*tasks)
+
+
+class Nervous(Beam):
+    """Stops its run when it is asked for a step for the n-th time."""
+
+    def stopping(self, stop: Stop, at: int) -> Nervous:
+        object.__setattr__(self, "_then", (stop, at))
+        return self
+
+    def start(self, tree: Any, rng: Any) -> Any:
+        frontier: Any = super().start(tree, rng)
+        stop, at = self._then  # type: ignore[attr-defined]
+        asked, count = frontier.ask, iter(range(1, 1000))
+
+        def ask() -> Any:
+            if next(count) == at:
+                stop.now()
+            return asked()
+
+        frontier.ask = ask
+        return frontier
+
+
+@pytest.mark.parametrize("window", [None, 1])
+async def test_a_run_that_is_stopped_while_the_search_is_asked_is_cancelled_and_no_budget_is_spent(window: int | None) -> None:
+    seen = set()
+    for at in range(1, 12):
+        stop = Stop()
+        search = Nervous(breadth=2, depth=3).stopping(stop, at)
+        method = Method(name="nervous", generate=Propose(k=4), evaluate=Value(samples=2), search=search, window=window)
+        result = await solve(TOY, method, FakeModel(TOY.reply), stop=stop)
+        if stop.asked:
+            seen.add(result.stop_reason)
+    assert seen - {"max_depth"} == {"cancelled"}, "asked once more, the search may have been at its end"

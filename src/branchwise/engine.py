@@ -30,6 +30,9 @@ from branchwise.window import Window
 
 __all__ = ["Run"]
 
+_CLOSED = "budget:closed"
+"""What a step says that found the ledger closed, as it is after an interruption."""
+
 
 class Run:
     """One run of one method on one problem. `loop` returns the reason why it ended; `tree` is what it found."""
@@ -62,7 +65,6 @@ class Run:
         self._shares = Shares(ledger, self._node_cap, recorded.limits) if shared and self._node_cap is not None else None
         began = {} if recorded.started is None else recorded.started.about.get("budget") or {}
         self.acts = Acts(self, steering, recorded.acts, self.budget, began)
-        self._straight = steering is None and not recorded.acts and self.method.steps_in_flight == 1
 
     async def loop(self) -> str:
         """Search until a reason to stop. Never raises but on cancellation; what failed is in `error` and `raised`."""
@@ -83,10 +85,6 @@ class Run:
                 if not window.queue:
                     stop = self._ending()
                     break
-                if self._straight and len(window.queue) == 1 and window.queue[0].task is None:
-                    outcome = await window.straight()
-                    stop = self._commit(window.queue.popleft(), outcome)
-                    continue
                 window.start()
                 head = window.queue[0]
                 if head.task is None:
@@ -103,6 +101,8 @@ class Run:
                     continue
                 window.queue.popleft()
                 stop = self._commit(head, outcome)
+                if self._interrupted and stop == _CLOSED:
+                    stop = self._interrupted
             acts.end()
             await acts.settle()
         except asyncio.CancelledError:

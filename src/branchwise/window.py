@@ -18,9 +18,6 @@ _NOTHING = Bound()
 _LEAST_AT_WORK = 64
 """Steps at work at once, or four a place where that is more: enough to leave no place empty, and no more tasks than are of use."""
 
-_TURN = 16
-"""Steps after which the loop has its turn, where they are made straight."""
-
 
 class Window:
     """`queue` holds the steps in the order in which they were issued: that in which they are committed."""
@@ -35,8 +32,6 @@ class Window:
         self._unstarted: deque[InFlight] = deque()
         self._serial = False
         self._working = 0
-        self._inside: asyncio.Task[object] | None = None
-        self._ending = False
 
     @property
     def head(self) -> InFlight | None:
@@ -61,27 +56,6 @@ class Window:
             flight = waiting.popleft()
             ledger.hold(flight.number, flight.bound)
             flight.task = self.spawn(flight)
-
-    async def straight(self) -> Outcome:
-        """Make the head, the only step in flight, here and now: without a task of its own, which is a good part of what a step costs us.
-
-        `cancel` ends it as it ends a task. The loop has its turn every few steps, also where no reply lets it.
-        """
-        head = self._unstarted.popleft()
-        head.serial = not self.ledger.fits(head.bound)
-        if not head.serial:
-            self.ledger.hold(head.number, head.bound)
-        self._working += 1
-        self._inside = asyncio.current_task()
-        try:
-            outcome = await self._work(head)
-            if self._ending or not head.number % _TURN:
-                await asyncio.sleep(0)
-            return outcome
-        finally:
-            if self._ending and self._inside is not None:
-                self._inside.uncancel()
-            self._inside = None
 
     def start_alone(self, head: InFlight) -> None:
         """Start a head that does not fit: one sample at a time, nothing beside it."""
@@ -119,9 +93,6 @@ class Window:
 
     def cancel(self) -> None:
         """End what has begun."""
-        if self._inside is not None:
-            self._ending = True
-            self._inside.cancel()
         for flight in self.queue:
             if flight.task is not None:
                 flight.task.cancel()
