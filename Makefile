@@ -36,7 +36,7 @@ demo: $(VENV)/.demo
 test: $(VENV)/.dev
 	@for name in chromium chromium-browser google-chrome chrome; do command -v $$name >/dev/null && exit 0; done; \
 	 echo "no Chromium here: the page's tests in a browser will be skipped; to run them: apt-get install chromium"
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile -m "not alone"
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadfile --no-loadscope-reorder -m "not alone"
 	$(BIN)/python -m pytest -m alone
 
 lint: $(VENV)/.dev

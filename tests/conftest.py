@@ -9,6 +9,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,6 +28,18 @@ for name in KEYS:
 _LOCAL_NAMES = {"", "localhost", "localhost.localdomain", "0.0.0.0", "::", socket.gethostname()}
 _ADDRESS = {"socket.connect": 1, "socket.sendto": 1, "socket.sendmsg": 1}
 _HOST = {"socket.getaddrinfo": 0, "socket.gethostbyname": 0, "socket.gethostbyaddr": 0}
+
+
+LONG = (
+    "bench/run/test_ray.py", "thought/test_parsing_text.py", "bench/report/test_planted.py", "model/test_local.py", "model/test_openvino.py",
+    "model/test_soak.py", "cli/test_interrupt.py", "cli/test_many.py", "bench/report/test_large.py", "server/api/test_fuzz.py",
+)  # fmt: skip
+"""Files that take minutes begin first, so that none of them is left for the end, when the other processes have nothing to do."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    places = {str(Path(__file__).parent / name): place for place, name in enumerate(LONG)}
+    items.sort(key=lambda item: places.get(str(item.path), len(LONG)))
 
 
 class Guard:
