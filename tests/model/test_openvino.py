@@ -23,7 +23,7 @@ from branchwise.model.weights import WEIGHTS, find
 from support.pace import slowness
 
 Ask = Callable[..., Request]
-PATIENCE = 60 if os.environ.get("BRANCHWISE_REQUIRE_OPENVINO") != "1" else 400
+PATIENCE = 240 if os.environ.get("BRANCHWISE_REQUIRE_OPENVINO") != "1" else 400
 """Seconds for a process that loads the weights: those of 1.1 GB have been seen to take 100."""
 NAME = "qwen2.5-coder-1.5b" if os.environ.get("BRANCHWISE_REQUIRE_OPENVINO") == "1" else "smollm2-135m"
 SETTINGS = LocalSettings(slots=8, context=512, threads=1)
