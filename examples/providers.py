@@ -37,5 +37,7 @@ async def ask(spec: str, text: str, n: int = 2) -> list[str]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 3 or sys.argv[1] not in PROVIDERS:
+        raise SystemExit(f'usage: python {sys.argv[0]} NAME "QUESTION", with one of {", ".join(PROVIDERS)} for NAME')
     name, question = sys.argv[1:3]
     print(asyncio.run(ask(PROVIDERS[name], question)))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from branchwise import BestFirst, Budget, Method, Node, Result, best_path, dead, estimate, solve
-from branchwise.hints import confidence
+from branchwise import METHODS, BestFirst, Budget, Method, Node, Result, best_path, dead, estimate, preset, solve
+from branchwise.hints import _adjustments, confidence
 from branchwise.problem import OPEN
 from branchwise.tree import Node as TreeNode
 from support.models import FakeModel, Known, Listed, silent
@@ -107,3 +107,12 @@ async def test_backtracking_expands_the_three_best_open_nodes_when_confidence_is
     result = await run(Drawn(children, values), depth=2, max_nodes=12, backtrack=True)
     expanded = {node.thought for node in result.tree if node.children}
     assert {"a", "b", "c"} >= expanded >= {"b", "c"}
+
+
+def test_what_is_advised_is_a_setting_of_the_method() -> None:
+    for name in ("best_of_n", "tot_bfs", "mcts"):
+        method = preset(name).make()
+        advice = _adjustments(method, 0.0)
+        told = {"breadth": "raise the breadth", "rollouts": "raise the rollouts", "k": "raise k"}
+        for setting, words in told.items():
+            assert words not in advice or setting in METHODS[name].settings, (name, advice)

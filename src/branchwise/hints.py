@@ -8,6 +8,7 @@ from branchwise.method import Method
 from branchwise.problem import Kind
 from branchwise.search.chain import Chain
 from branchwise.search.self_refine import SelfRefineSearch
+from branchwise.thought.rollout import Rollout
 from branchwise.tree import Fate, Node, Tree
 
 __all__ = ["confidence", "hints"]
@@ -81,6 +82,8 @@ def _unread(tree: Tree, method: Method, judged: list[Node], samples: int) -> str
     if not (blank or often or (tree.unparsed and isinstance(method.search, SelfRefineSearch))):
         return ""
     left = f", which left {blank} of {len(judged)} thoughts without a value, behind all others" if blank else ""
+    if isinstance(method.evaluate, Rollout):
+        return f"{tree.unparsed} of {samples} rollouts ended without a verdict of the program{left}; play them deeper, or judge their ends (Rollout)"
     return f"{tree.unparsed} of {samples} judgements could not be read{left}; raise the evaluator's --max-tokens, or use another prompt or model"
 
 
@@ -105,7 +108,7 @@ def _adjustments(method: Method, value: float) -> str:
     low = getattr(search, "prune_below", None) or getattr(search, "prune_at", None)
     if isinstance(low, float) and low > 0.01:
         second = f"lower the pruning threshold from {low:g} to {low / 2:g}"
-    elif hasattr(search, "breadth"):
+    elif hasattr(search, "breadth") and getattr(search, "depth", None) != 1:  # whole answers are not cut between levels
         second = f"raise the breadth from {search.breadth} to {search.breadth + 2}"
     elif hasattr(search, "rollouts"):
         second = f"raise the rollouts from {search.rollouts} to {search.rollouts * 2}"
