@@ -160,6 +160,8 @@ def test_a_joined_evaluator_reaches_the_command_line() -> None:
     words = ["solve", "4 9 10 13", "--task", "game24", "--model", f"script:{script}", "--trace", "none", "--evaluate"]
     done = CliRunner().invoke(cli, [*words, "check+value"])
     assert (done.exit_code, "(13 - 9) * (10 - 4) = 24" in done.output) == (0, True), done.output
+    played = CliRunner().invoke(cli, [*words, "rollout"]).output
+    assert "rollouts ended without a verdict" in " ".join(played.split()), played
     for wrong in ("value+nonsense", "value+", "+"):
         refused = CliRunner().invoke(cli, [*words, wrong])
         assert refused.exit_code == 2

@@ -15,7 +15,7 @@ NORMAL = 0.05
 def slowness() -> float:
     """How many times longer than there a million additions take here and now; at least 1.
 
-    A machine that is slow is so by turns, and not alike for all that it does: where it is, limits are half as strict again.
+    A machine that is slow is so by turns, and not alike for all that it does: where it is, limits are half as large again.
     """
     took = []
     for _ in range(3):
