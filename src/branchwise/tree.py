@@ -19,6 +19,7 @@ NodeId = tuple[int, ...]
 _MASK = (1 << 64) - 1
 _LABEL_DEPTH = 32
 _SAME = 1e-9
+_KINDS = {kind.value: kind for kind in Kind}
 _STATUS = {Kind.OPEN: OPEN, Kind.SOLVED: SOLVED, Kind.COMPLETE: COMPLETE}
 
 
@@ -28,6 +29,9 @@ class Fate(StrEnum):
     UNDECIDED = "undecided"
     KEPT = "kept"
     PRUNED = "pruned"
+
+
+_FATES = {fate.value: fate for fate in Fate}
 
 
 class Node:
@@ -216,7 +220,7 @@ class Tree:
         if isinstance(event, Marked):
             for mark in event.marks:
                 node = self.nodes[mark.node]
-                node.fate, node.fate_reason = Fate(mark.fate), mark.reason
+                node.fate, node.fate_reason = _FATES[mark.fate], mark.reason
                 if not node.decided:
                     self._decided += 1
                     node.decided = self._decided
@@ -245,7 +249,7 @@ class Tree:
                 survivor.arrivals += 1
                 merged.append((survivor, birth.confidence))
                 continue
-            kind = Kind(birth.status)
+            kind = _KINDS[birth.status]
             status = dead(birth.reason) if kind is Kind.DEAD else _STATUS[kind]
             node = Node(birth.node, parent, birth.index, birth.thought, status, birth.confidence)
             node.role = event.role
@@ -254,7 +258,9 @@ class Tree:
             self.nodes.append(node)
             born.append(node)
         if born:
-            parent.children = [*parent.children, *born] if parent.children else born
+            if isinstance(parent.children, tuple):
+                parent.children = []
+            parent.children.extend(born)
         self.merged += len(merged)
         self.wasted += event.wasted
         self.failures += bool(event.error)

@@ -10,7 +10,7 @@ from typing import Literal
 import pytest
 
 from branchwise import Adaptive, AStar, BestFirst, Mcts, SelfRefineSearch
-from branchwise.search.adaptive import _Arm
+from branchwise.search.arms import Arm
 from support.rescans import Ab, Heap, Mctsr, Uct, follow
 
 SEEDS = range(150)
@@ -92,7 +92,7 @@ def test_a_draw_beyond_the_top_has_the_law_of_a_plain_draw(prior: float) -> None
         (1, 0, 0.99),
         (0.1, 0.9, 0.9),
     ):
-        rng, arm, n = Random(7), _Arm(), 20_000
+        rng, arm, n = Random(7), Arm(), 20_000
         arm.add(won, lost)
         ours = sorted(x for x in (arm.beyond(top, prior, rng) for _ in range(n)) if x > top)
         plain = sorted(x for x in (rng.betavariate(prior + won, prior + lost) for _ in range(n)) if x > top)

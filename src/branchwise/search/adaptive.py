@@ -7,17 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence, Set
 from dataclasses import dataclass
-from math import exp, lgamma, log
 
 from branchwise.errors import UsageError
 from branchwise.problem import Kind
+from branchwise.search.arms import Arm, Arms
 from branchwise.search.base import Chance, Expand, Level, Step, expandable, kept
+from branchwise.search.crowd import Crowd
 from branchwise.trace import Mark
 from branchwise.tree import Done, Node, Tree
 
 __all__ = ["Adaptive", "AdaptiveFrontier"]
 
 _EMPTY = 3
+_CROWD = 64
+"""From so many children on, the highest draw is found without making them all."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -66,60 +69,13 @@ class Adaptive:
         return [Level(deepest - 1, expand=self.rollouts, k=1), Level(deepest, judge=self.rollouts, groups=self.rollouts)]
 
 
-class _Arm:
-    """A Beta posterior: sums of rewards and of losses, and the logarithm of beta·B(alpha, beta), worked out when it is asked for."""
-
-    __slots__ = ("_scale", "lost", "won")
-
-    def __init__(self) -> None:
-        self.won = self.lost = 0.0
-        self._scale: float | None = None
-
-    def add(self, won: float, lost: float) -> None:
-        """One more reward, or a virtual loss and its return."""
-        self.won += won
-        self.lost += lost
-        self._scale = None
-
-    def beyond(self, top: float, prior: float, rng: Chance) -> float:
-        """A draw, if it is above `top`; otherwise 0, and mostly for the price of one uniform number. The law is that of a plain draw.
-
-        Above `top` the density f(x) = x^(a-1)·(1-x)^(b-1) / B(a, b) lies under g(x) = c·(1-x)^(b-1) / B(a, b) with c = max(1, top^(a-1)),
-        whose mass there is m = c·(1-top)^b / (b·B(a, b)). Where m < 1: with probability m propose x from g, accept it with f(x)/g(x).
-        """
-        a, b = prior + self.won, prior + self.lost
-        if top >= 1.0:
-            return 0.0
-        if self._scale is None:
-            self._scale = log(b) + lgamma(a) + lgamma(b) - lgamma(a + b)
-        bend = (a - 1.0) * log(top) if a < 1.0 and top > 0.0 else 0.0
-        mass = b * log(1.0 - top) + bend - self._scale
-        if mass >= 0.0 or top <= 0.0:
-            return rng.betavariate(a, b)
-        if rng.random() >= exp(mass):
-            return 0.0
-        x = 1.0 - (1.0 - top) * rng.random() ** (1.0 / b)
-        return x if rng.random() < exp((a - 1.0) * log(x) - bend) else 0.0
-
-
-class _Arms:
-    """The posteriors at one node: go wider, go deeper, and the node itself as a choice of its parent."""
-
-    __slots__ = ("deeper", "empty", "itself", "open", "wide", "wider")
-
-    def __init__(self, wide: bool) -> None:
-        self.wider, self.deeper, self.itself = _Arm(), _Arm(), _Arm()
-        self.wide = wide
-        self.open = 0
-        self.empty = 0
-
-
 class AdaptiveFrontier:
     """Posteriors by birth number. `open` counts children that can still be gone to."""
 
     def __init__(self, search: Adaptive, tree: Tree, rng: Chance) -> None:
         self._search, self._tree, self._rng = search, tree, rng
-        self._arms = [_Arms(True)]
+        self._arms = [Arms(True)]
+        self._crowds: dict[int, Crowd] = {}
         self._issued = self._done = 0
         self._favoured: list[Node] = []
         self.ended = ""
@@ -151,29 +107,37 @@ class AdaptiveFrontier:
         self._lose(node, 1.0)
         return Expand(node, k=1, judge=True)
 
-    def _draw(self, arm: _Arm) -> float:
-        prior = self._search.prior
-        return self._rng.betavariate(prior + arm.won, prior + arm.lost)
-
     def _goes_wider(self, node: Node) -> bool:
         arms = self._arms[node.birth]
         if not arms.open or not arms.wide:
             return arms.wide
-        return self._draw(arms.wider) >= self._draw(arms.deeper)
+        prior, rng = self._search.prior, self._rng
+        return arms.wider.draw(prior, rng) >= arms.deeper.draw(prior, rng)
 
     def _child(self, node: Node) -> Node:
-        """The child with the highest draw, ties to the earlier birth. Only draws that can win are made: see `_Arm.beyond`."""
+        """The child with the highest draw, ties to the earlier birth. Only draws that can win are made: see `Arm.beyond` and `Crowd`."""
+        if len(node.children) >= _CROWD:
+            return node.children[self._crowd(node).best(self._rng)]
         prior, rng, all_arms = self._search.prior, self._rng, self._arms
         best, top = None, 0.0
         for child in node.children:
             arms = all_arms[child.birth]
             if arms.wide or arms.open:
                 if best is None:
-                    best, top = child, self._draw(arms.itself)
+                    best, top = child, arms.itself.draw(prior, rng)
                 elif (draw := arms.itself.beyond(top, prior, rng)) > top:
                     best, top = child, draw
         assert best is not None
         return best
+
+    def _crowd(self, node: Node) -> Crowd:
+        """The children of `node`, all of them."""
+        crowd = self._crowds.get(node.birth)
+        if crowd is None:
+            crowd = self._crowds[node.birth] = Crowd(self._search.prior)
+        for child in node.children[len(crowd) :]:
+            crowd.append(self._arms[child.birth])
+        return crowd
 
     def _lose(self, node: Node, amount: float) -> None:
         """Virtual loss on the way to `node`, or its return."""
@@ -194,7 +158,7 @@ class AdaptiveFrontier:
             arms.empty = 0 if done.born else arms.empty + 1
         for child in done.born:
             open_ = child.status.kind is Kind.COMPLETE or expandable(child)
-            self._arms.append(_Arms(open_ and child.depth < self._search.depth))
+            self._arms.append(Arms(open_ and child.depth < self._search.depth))
             self._reward(self._arms[child.birth].itself, child.value)
             if self._arms[child.birth].wide:
                 self._open(node)
@@ -213,7 +177,7 @@ class AdaptiveFrontier:
             self._reward(self._arms[node.birth].deeper, value)
 
     @staticmethod
-    def _reward(arm: _Arm, value: float | None) -> None:
+    def _reward(arm: Arm, value: float | None) -> None:
         if value is not None:
             arm.add(value, 1.0 - value)
 
@@ -222,6 +186,7 @@ class AdaptiveFrontier:
         while True:
             arms = self._arms[node.birth]
             arms.open += 1
+            arms.itself.add(0.0, 0.0)  # a crowd looks at it again
             if arms.wide or arms.open > 1 or node.parent is None:
                 return
             node = node.parent
