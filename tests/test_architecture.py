@@ -15,7 +15,7 @@ ENGINE = (
     "engine", "window", "answering", "acts", "rules", "steering", "commit", "method", "steps", "solve", "result", "estimate", "batch", "rows",
     "hints", "rejected", "shares", "rescore", "fork", "identity",
 )  # fmt: skip
-CORE = ("errors", "records", "problem", "budget", "ledger", "appending", "events")
+CORE = ("errors", "records", "problem", "budget", "ledger", "appending", "events", "together")
 MAY = {
     **dict.fromkeys(CORE, CORE),
     "trace": CORE,

@@ -21,6 +21,7 @@ from branchwise import (
     Propose,
     Refine,
     RetryPolicy,
+    Rollout,
     Sample,
     Value,
     Vote,
@@ -52,6 +53,7 @@ EVALUATORS = {
     "vote": Vote(votes=3),
     "check": Check(),
     "sum": Combine(Check(), Value(samples=2), Value(samples=1), weights=(1, 2, 3)),
+    "rollout": Rollout(samples=3, depth=2, judge=Value(samples=2)),
     "vote and value": Combine(Value(samples=2), Vote(votes=3), how="product"),
 }
 QUICK = RetryPolicy(attempts=2, base=0.0, jitter=0.0)
@@ -63,7 +65,7 @@ def methods(searches: dict[str, Any]) -> list[Method]:
         for g, generate in GENERATORS.items():
             for e, evaluate in EVALUATORS.items():
                 for answer in (None, Sample(k=1, prompt="answer", whole=True)):
-                    if (s in WINDOWED and (answer or e not in ("value", "sum"))) or (answer and s == "beam, pruned"):
+                    if (s in WINDOWED and (answer or e not in ("value", "sum", "rollout"))) or (answer and s == "beam, pruned"):
                         continue
                     try:
                         name = f"{g} × {e} × {s}{' + answer' if answer else ''}"

@@ -134,7 +134,9 @@ def _plan(problem: Problem, method: Method, k: int | None, worst: bool) -> _Sum:
         if level.judge and method.evaluate is not None:
             found.judged += level.judge
             bound = _judge(method, problem, size, level.judge, level.groups, level.k or k)
-            found.evaluate += bound
+            thoughts = _rolled_out(method, problem, size, level.judge)
+            found.generate += thoughts
+            found.evaluate += bound.beyond(thoughts)
             found.formula.append(f"judge {level.judge} states of depth {level.depth} = {bound.calls} calls")
     if method.answer is not None:
         found.answer = method.answer.bound(problem, start.deeper(thought, method.search.max_depth or 0), 1)
@@ -148,6 +150,12 @@ def _judge(method: Method, problem: Problem, size: Size, states: int, groups: in
     if not method.evaluate.joint:
         return method.evaluate.bound(problem, size, 1) * states
     return method.evaluate.bound(problem, size, states if groups == 1 else k) * groups
+
+
+def _rolled_out(method: Method, problem: Problem, size: Size, states: int) -> Bound:
+    """The part of judging `states` that goes into thoughts, which are charged to the generator's role."""
+    generating = getattr(method.evaluate, "generating", None)
+    return Bound() if generating is None else generating(problem, size, 1) * states
 
 
 def _tree(method: Method, k: int | None) -> list[str]:

@@ -21,7 +21,8 @@ from branchwise.model.tape import Tape
 from branchwise.problem import Kind, Problem, is_provable
 from branchwise.result import Result, versions
 from branchwise.search.base import Judge
-from branchwise.steps import InFlight, Worker, all_of
+from branchwise.steps import InFlight, Worker
+from branchwise.together import all_of
 from branchwise.trace import Event, Expanded, Judged, Judgement, Recorder, Started, Steered, Stopped, Warned, is_fresh, read_trace
 from branchwise.tree import Node, Tree
 

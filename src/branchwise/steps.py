@@ -6,9 +6,8 @@ Dead before judged: a program looks at every proposal before any evaluator is pa
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
 
 from branchwise.budget import Bound
 from branchwise.errors import ContextOverflow, MethodError, MissingCall, ModelError, OutOfBudget, PermanentError, Unsupported
@@ -20,11 +19,11 @@ from branchwise.problem import Problem, State, Status
 from branchwise.search.base import Expand, Judge, Step
 from branchwise.thought.base import Dropped, Evaluation, Generator, Proposal, Proposals, Size
 from branchwise.thought.check import known
+from branchwise.together import all_of
 from branchwise.tree import Node, Tree
 
 __all__ = ["Found", "InFlight", "Outcome", "Worker", "is_fatal"]
 
-T = TypeVar("T")
 _PLACES = 256
 """How many states are kept at hand; all others are read off the tree."""
 
@@ -78,20 +77,6 @@ def is_fatal(error: Exception) -> bool:
     if isinstance(error, ContextOverflow):
         return False
     return not isinstance(error, ModelError) or isinstance(error, (PermanentError, MissingCall, Unsupported))
-
-
-async def all_of(jobs: list[Coroutine[Any, Any, T]]) -> list[T]:
-    """The results in order. When one raises, the others are cancelled and awaited first."""
-    if len(jobs) == 1:
-        return [await jobs[0]]
-    tasks = [asyncio.ensure_future(job) for job in jobs]
-    try:
-        return list(await asyncio.gather(*tasks))
-    except BaseException:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-        raise
 
 
 class Worker:

@@ -143,3 +143,14 @@ def test_the_doctor_says_what_a_script_cannot_tell(program: Program) -> None:
     assert result.exit_code == 0
     assert "note  script     replies come from a file" in result.stdout
     assert "tokens/s" not in result.stdout
+
+
+def test_an_export_says_which_lines_are_equal_and_leaves_them_out_if_asked(program: Program, tmp_path: Path) -> None:
+    items = (f'{{"id": "{name}", "prompt": "Is it the database?"}}\n' for name in ("a", "b", "c"))
+    (tmp_path / "in.jsonl").write_text("".join(items))
+    program("solve", "--task", TASK_FILE, "--input", tmp_path / "in.jsonl", "--out", tmp_path / "o/r.jsonl", "--model", answers(tmp_path))
+    every = program("export", tmp_path / "o", "--format", "sft", "--unchecked")
+    assert every.stderr.endswith("3 examples from 3 runs; 2 of them equal to an earlier line (--unique leaves these out)\n")
+    one = program("export", tmp_path / "o", "--format", "sft", "--unchecked", "--unique")
+    assert one.stderr.endswith("1 example from 3 runs; 2 equal lines left out\n")
+    assert every.stdout == one.stdout * 3

@@ -22,6 +22,7 @@ from branchwise import (
     Refine,
     Result,
     RetryPolicy,
+    Rollout,
     Sample,
     Sampling,
     Value,
@@ -54,7 +55,8 @@ def random_method(rng: Random, answer: bool | None = None) -> Method:
     value = Value(samples=rng.randint(1, 3), sampling=SMALL)
     vote = Vote(votes=rng.randint(1, 4), sampling=SMALL)
     alone = isinstance(search, Chain) or search.mixes_groups
-    choices = [value, Combine(Check(), value)] if alone else [value, vote, Combine(value, vote)]
+    played = Rollout(generate=Sample(k=1, sampling=SMALL), judge=value, samples=rng.randint(1, 3), depth=2)
+    choices = [value, Combine(Check(), value), played] if alone else [value, vote, Combine(value, vote)]
     with_answer = rng.random() < 0.4 if answer is None else answer
     return Method(generate=generate, evaluate=rng.choice(choices), search=search, answer=ANSWER if with_answer else None)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack
+from hashlib import blake2b
 from pathlib import Path
 from typing import IO, Any
 
@@ -54,12 +55,15 @@ A line of each format, as TRL reads it:
               help="dpo: let the evaluator's values decide, which must differ by X, in place of the truth.")  # fmt: skip
 @click.option("--unchecked", is_flag=True, cls=Option, heading="Examples",
               help="sft: also take the chosen answers of tasks that no program can judge.")  # fmt: skip
+@click.option("--unique", is_flag=True, cls=Option, heading="Examples",
+              help="Write equal lines, which several runs of an item give, only once.")  # fmt: skip
 @click.option("--data", metavar="PATH", type=click.Path(path_type=Path), cls=Option, heading="Answer key",
               help="The file or folder of the public set.  [default: BRANCHWISE_DATA, else the task's own list]")  # fmt: skip
 @click.option("--out", metavar="FILE", type=click.Path(dir_okay=False, path_type=Path), cls=Option, heading="Output",
               help="Write FILE, and FILE.about.json beside it.  [default: standard output]")  # fmt: skip
 def export_command(
-    folder: Path, form: str, methods: tuple[str, ...], most: int, margin: float | None, unchecked: bool, data: Path | None, out: Path | None,
+    folder: Path, form: str, methods: tuple[str, ...], most: int, margin: float | None, unchecked: bool, unique: bool, data: Path | None,
+    out: Path | None,
 ) -> int:  # fmt: skip
     """Write training data from the traces in DIR, which `bench run`, `solve --out` or `import` wrote. No model is called.
 
@@ -73,7 +77,7 @@ def export_command(
     told: list[str] = []
     items: dict[str, set[str]] = {}
     models: set[str] = set()
-    count, seen, unjudged, by_key = 0, 0, 0, False
+    count, seen, unjudged, by_key, lines = 0, 0, 0, False, _Lines(unique)
     manifest = read_manifest(folder) if (folder / MANIFEST).exists() else {}
     with ExitStack() as stack:
         truths = stack.enter_context(Truths(keys_of(folder, data), golds_of(manifest)))
@@ -84,6 +88,8 @@ def export_command(
             unjudged += run.truth is None
             for row in _examples(run, form, most, margin, unchecked):
                 line = json.dumps(row, ensure_ascii=False)
+                if not lines.takes(line):
+                    continue
                 click.echo(line) if file is None else file.write(line + "\n")
                 items.setdefault(run.task, set()).add(run.item)
                 models.add(run.model)
@@ -99,8 +105,34 @@ def export_command(
         _beside(out).write_text(json.dumps(document, ensure_ascii=False, indent=1) + "\n", "utf-8")
     for note in [*told, *document["warnings"]]:
         click.echo(plain(f"note: {note}"), err=True)
-    click.echo(plain(f"{plural(count, 'example')} from {plural(seen, 'run')}{f' in {out}' if out else ''}"), err=True)
+    click.echo(plain(f"{plural(count, 'example')} from {plural(seen, 'run')}{f' in {out}' if out else ''}{lines.told}"), err=True)
     return 0 if count else 3
+
+
+class _Lines:
+    """Which lines were written before: several runs of an item come upon the same steps."""
+
+    def __init__(self, unique: bool) -> None:
+        self._unique = unique
+        self._seen: set[bytes] = set()
+        self._again = 0
+
+    def takes(self, line: str) -> bool:
+        """Whether `line` is to be written."""
+        digest = blake2b(line.encode("utf-8", "replace"), digest_size=16).digest()
+        again = digest in self._seen
+        self._seen.add(digest)
+        self._again += again
+        return not (again and self._unique)
+
+    @property
+    def told(self) -> str:
+        """What the last line of the command says of them."""
+        if not self._again:
+            return ""
+        if self._unique:
+            return f"; {plural(self._again, 'equal line')} left out"
+        return f"; {self._again} of them equal to an earlier line (--unique leaves these out)"
 
 
 def _why_none(form: str, seen: int, unjudged: int, by: str, unchecked: bool, methods: tuple[str, ...]) -> str:

@@ -11,10 +11,11 @@ _LONGEST = 200
 
 
 class Narrator:
-    """Tells the events of one search. Thoughts are cut to one short line each."""
+    """Tells the events of one search. Thoughts are cut to one short line each; they are counted along their path, so `Thought 2` is a second one."""
 
     def __init__(self) -> None:
         self._thoughts: dict[int, str] = {}
+        self._depths: dict[int, int] = {}
 
     def tell(self, event: Event) -> str:
         """The lines for `event`, each with its end; empty where there is nothing to say."""
@@ -32,12 +33,13 @@ class Narrator:
 
     def _expanded(self, event: Expanded) -> str:
         origin = f" from: {self._of(event.node)}" if event.node else ""
-        lines = [f"Step {event.step}{', the answer' if event.role == 'answer' else ''}{origin}\n"]
+        depth = self._depths.get(event.node, 0) + 1
+        lines = [f"{'The answer' if event.role == 'answer' else f'Thought {depth}'}{origin}\n"]
         for birth in event.births:
             if birth.merged:
                 lines.append(f"  merged: {_short(birth.thought)}\n")
                 continue
-            self._thoughts[birth.node] = _short(birth.thought)
+            self._thoughts[birth.node], self._depths[birth.node] = _short(birth.thought), depth
             status = "" if birth.status == "open" else f"{birth.status}: "
             lines.append(f"  + {status}{_short(birth.thought)}{_because(birth.reason)}\n")
         if event.dropped:

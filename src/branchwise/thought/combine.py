@@ -71,3 +71,11 @@ class Combine:
         for part in self.parts:
             total += part.bound(problem, size, n)
         return total
+
+    def generating(self, problem: Problem, size: Size, n: int) -> Bound:
+        """The part of `bound` that is spent on thoughts: that of roll-outs."""
+        total = Bound()
+        for part in self.parts:
+            if (generating := getattr(part, "generating", None)) is not None:
+                total += generating(problem, size, n)
+        return total

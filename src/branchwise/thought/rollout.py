@@ -15,6 +15,7 @@ from branchwise.problem import Kind, Problem, State
 from branchwise.thought.base import Evaluation, Evaluator, Generator, Size
 from branchwise.thought.check import known
 from branchwise.thought.sample import Sample
+from branchwise.together import all_of
 
 __all__ = ["Rollout"]
 
@@ -45,30 +46,42 @@ class Rollout:
         return [await self._one(model, problem, state) for state in states]
 
     async def _one(self, model: LanguageModel, problem: Problem, state: State) -> Evaluation:
-        samples = [await self._play(model, problem, state) for _ in range(self.samples)]
+        """All samples a thought further at a time, so that their calls are made at once and the seed of each depends on its place alone."""
+        ends: list[State | None] = [state] * self.samples
+        for _ in range(self.depth):
+            going = [i for i, end in enumerate(ends) if end is not None and problem.status(end).kind is Kind.OPEN]
+            steps = [self._further(model, problem, end) for i in going if (end := ends[i]) is not None]
+            for i, end in zip(going, await all_of(steps), strict=True):
+                ends[i] = end
+        samples = tuple(await all_of([self._verdict(model, problem, end) for end in ends]))
         values = [value for value in samples if value is not None]
         reason = f"{len(values)} of {self.samples} rollouts ended in a verdict"
-        return Evaluation(sum(values) / len(values) if values else None, tuple(samples), reason)
+        return Evaluation(sum(values) / len(values) if values else None, samples, reason)
 
-    async def _play(self, model: LanguageModel, problem: Problem, state: State) -> float | None:
-        for _ in range(self.depth):
-            if problem.status(state).kind is not Kind.OPEN:
-                break
-            proposals = await self.generate(model, problem, state, 1)
-            if not proposals.thoughts:
-                return None
-            state = (*state, proposals.thoughts[0].thought)
-        verdict = known(problem, problem.status(state))
+    async def _further(self, model: LanguageModel, problem: Problem, state: State) -> State | None:
+        """One thought more; `None` where none comes."""
+        proposals = await self.generate(model, problem, state, 1)
+        return (*state, proposals.thoughts[0].thought) if proposals.thoughts else None
+
+    async def _verdict(self, model: LanguageModel, problem: Problem, end: State | None) -> float | None:
+        if end is None:
+            return None
+        verdict = known(problem, problem.status(end))
         if verdict is None and self.judge is not None:
-            verdict = (await self.judge(model, problem, [state]))[0]
+            verdict = (await self.judge(model, problem, [end]))[0]
         return None if verdict is None else verdict.value
 
     def bound(self, problem: Problem, size: Size, n: int) -> Bound:
         """`depth` generations and one judgement, `samples` times, for each state."""
+        total = self.generating(problem, size, n)
+        if self.judge is not None:
+            total += self.judge.bound(problem, size.deeper(self.generate.thought_bytes, self.depth), 1) * self.samples * n
+        return total
+
+    def generating(self, problem: Problem, size: Size, n: int) -> Bound:
+        """The part of `bound` that is spent on thoughts, and charged to the role of the generator."""
         total = Bound()
         for _ in range(self.depth):
             total += self.generate.bound(problem, size, 1)
             size = size.deeper(self.generate.thought_bytes)
-        if self.judge is not None:
-            total += self.judge.bound(problem, size, 1)
         return total * self.samples * n

@@ -56,7 +56,7 @@ def test_a_stream_has_progress_then_the_answer_then_the_end(served: Served) -> N
     assert deltas[0]["role"] == "assistant"
     assert [delta["content"] for delta in deltas if delta.get("content")] == [TOLD]
     told = "".join(delta.get("reasoning_content", "") for delta in deltas)
-    for words in ("Step 1\n", "measure the hits of a cache", "value 0.", "kept:", "Stopped: "):
+    for words in ("Thought 1\n", "measure the hits of a cache", "value 0.", "kept:", "Stopped: "):
         assert words in told
     assert [chunk["choices"][0]["finish_reason"] for chunk in chunks] == [None] * (len(chunks) - 1) + ["stop"]
     assert "usage" not in chunks[-1]
@@ -82,7 +82,7 @@ def test_each_choice_of_a_stream_has_its_index_and_its_end(served: Served) -> No
         assert own[0]["delta"]["role"] == "assistant"
         assert [choice["delta"]["content"] for choice in own if choice["delta"].get("content")] == [TOLD]
         assert own[-1]["finish_reason"] == "stop"
-        assert "Step 1\n" in "".join(choice["delta"].get("reasoning_content", "") for choice in own)
+        assert "Thought 1\n" in "".join(choice["delta"].get("reasoning_content", "") for choice in own)
 
 
 def test_no_text_of_a_model_breaks_out_of_its_event(tmp_path: Path) -> None:
