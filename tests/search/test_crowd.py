@@ -28,7 +28,7 @@ def arms_of(size: int, fill: str) -> list[Arms]:
     rng = Random(size)
     arms = [Arms(True) for _ in range(size)]
     for i, one in enumerate(arms):
-        one.itself.add(*FILLS[fill](i, rng))
+        one.add(*FILLS[fill](i, rng))
     return arms
 
 
@@ -41,7 +41,7 @@ def crowd_of(arms: list[Arms], prior: float) -> Crowd:
 
 def plain(arms: list[Arms], prior: float, rng: Random) -> int:
     """The place of the highest of one draw from each arm that can be gone to."""
-    draws = [(rng.betavariate(prior + one.itself.won, prior + one.itself.lost), -i) for i, one in enumerate(arms) if one.wide or one.open]
+    draws = [(rng.betavariate(prior + one.won, prior + one.lost), -i) for i, one in enumerate(arms) if one.wide or one.open]
     return -max(draws)[1]
 
 
@@ -72,14 +72,14 @@ def test_it_follows_what_changes() -> None:
     for change in range(8):
         crowd.best(rng)
         for one in arms[change::8]:
-            one.itself.add(3.0 * rng.random(), 0.2)
+            one.add(3.0 * rng.random(), 0.2)
         arms[change].wide = False
-        arms[change + 8].itself.add(0.0, 2.0)
+        arms[change + 8].add(0.0, 2.0)
         arms.append(Arms(True))
         crowd.append(arms[-1])
     for one in arms[:4]:
         one.wide = True
-        one.itself.add(0.0, 0.0)
+        one.add(0.0, 0.0)
     ours = Counter(crowd.best(rng) for _ in range(N))
     assert not any(ours[place] for place in range(4, 8))
     assert any(ours[place] for place in range(4))
@@ -93,7 +93,7 @@ def test_an_arm_that_closes_unseen_is_never_chosen() -> None:
     arms[41].wide = False
     assert all(crowd.best(rng) != 41 for _ in range(500))
     arms[41].open = 1
-    arms[41].itself.add(0.0, 0.0)
+    arms[41].add(0.0, 0.0)
     assert 41 in {crowd.best(rng) for _ in range(20)}
 
 
@@ -122,5 +122,5 @@ def test_a_choice_takes_few_draws_however_many_arms_there_are(size: int) -> None
     crowd.best(rng)
     rng.drawn = 0
     for _ in range(300):
-        arms[crowd.best(rng)].itself.add(0.3, 0.7)
+        arms[crowd.best(rng)].add(0.3, 0.7)
     assert rng.drawn / 300 < 120

@@ -124,8 +124,8 @@ class AdaptiveFrontier:
             arms = all_arms[child.birth]
             if arms.wide or arms.open:
                 if best is None:
-                    best, top = child, arms.itself.draw(prior, rng)
-                elif (draw := arms.itself.beyond(top, prior, rng)) > top:
+                    best, top = child, arms.draw(prior, rng)
+                elif (draw := arms.beyond(top, prior, rng)) > top:
                     best, top = child, draw
         assert best is not None
         return best
@@ -143,7 +143,7 @@ class AdaptiveFrontier:
         """Virtual loss on the way to `node`, or its return."""
         self._arms[node.birth].wider.add(0.0, amount)
         while node.parent is not None:
-            self._arms[node.birth].itself.add(0.0, amount)
+            self._arms[node.birth].add(0.0, amount)
             node = node.parent
             self._arms[node.birth].deeper.add(0.0, amount)
 
@@ -159,7 +159,7 @@ class AdaptiveFrontier:
         for child in done.born:
             open_ = child.status.kind is Kind.COMPLETE or expandable(child)
             self._arms.append(Arms(open_ and child.depth < self._search.depth))
-            self._reward(self._arms[child.birth].itself, child.value)
+            self._reward(self._arms[child.birth], child.value)
             if self._arms[child.birth].wide:
                 self._open(node)
         for child in (*done.born, *(survivor for survivor, _ in done.merged)):
@@ -172,7 +172,7 @@ class AdaptiveFrontier:
     def _back_up(self, node: Node, value: float | None) -> None:
         self._reward(self._arms[node.birth].wider, value)
         while node.parent is not None:
-            self._reward(self._arms[node.birth].itself, value)
+            self._reward(self._arms[node.birth], value)
             node = node.parent
             self._reward(self._arms[node.birth].deeper, value)
 
@@ -186,7 +186,7 @@ class AdaptiveFrontier:
         while True:
             arms = self._arms[node.birth]
             arms.open += 1
-            arms.itself.add(0.0, 0.0)  # a crowd looks at it again
+            arms.add(0.0, 0.0)  # a crowd looks at it again
             if arms.wide or arms.open > 1 or node.parent is None:
                 return
             node = node.parent
@@ -214,12 +214,12 @@ class AdaptiveFrontier:
         if was_open:
             self._close(node)
         value = node.value
-        won, lost = arms.itself.won - (value or 0.0), arms.itself.lost - (0.0 if value is None else 1.0 - value)
+        won, lost = arms.won - (value or 0.0), arms.lost - (0.0 if value is None else 1.0 - value)
         above = node.parent
         while above is not None:
             self._arms[above.birth].deeper.add(-won, -lost)
             if above.parent is not None:
-                self._arms[above.birth].itself.add(-won, -lost)
+                self._arms[above.birth].add(-won, -lost)
             above = above.parent
         if self.ended == "budget:rollouts" and self._issued < self._search.rollouts:
             self.ended = ""

@@ -67,19 +67,35 @@ class Arm:
         return 0.0 if rng.random() >= exp(mass) else self.proposed(top, bend, prior, rng)
 
 
-class Arms:
-    """The posteriors at one node: go wider, go deeper, and the node itself as a choice of its parent."""
+class Arms(Arm):
+    """A node as a choice of its parent, with the two choices there: go wider and go deeper. These take no room before something came below."""
 
-    __slots__ = ("deeper", "empty", "itself", "open", "wide", "wider")
+    __slots__ = ("_below", "empty", "open", "wide")
 
     def __init__(self, wide: bool) -> None:
-        self.wider, self.deeper, self.itself = Arm(), Arm(), Arm()
+        super().__init__()
+        self._below: tuple[Arm, Arm] | None = None
         self.wide = wide
         """Whether new children may come here."""
         self.open = 0
         """Children that can still be gone to."""
         self.empty = 0
         """New children in a row that brought nothing."""
+
+    @property
+    def wider(self) -> Arm:
+        """That of a new child."""
+        return self._two()[0]
+
+    @property
+    def deeper(self) -> Arm:
+        """That of the children that are there."""
+        return self._two()[1]
+
+    def _two(self) -> tuple[Arm, Arm]:
+        if self._below is None:
+            self._below = Arm(), Arm()
+        return self._below
 
     @property
     def eligible(self) -> bool:

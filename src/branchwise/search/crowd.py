@@ -41,7 +41,7 @@ class _Block:
     def measure(self, place: int, line: float, prior: float) -> None:
         """Work out the hazard of one arm; `add_up` is due after it."""
         arms = self.arms[place]
-        mass = arms.itself.mass(line, prior)[0] if arms.eligible else None
+        mass = arms.mass(line, prior)[0] if arms.eligible else None
         sure = mass is not None and mass > _SURE
         if place in self.sure:
             self.sure.remove(place)
@@ -77,7 +77,7 @@ class Crowd:
             self._blocks.append(_Block())
         self._blocks[-1].arms.append(arms)
         self._blocks[-1].hazards.append(0.0)
-        arms.itself.join(self._changed, self._size)
+        arms.join(self._changed, self._size)
         self._size += 1
 
     def best(self, rng: Chance) -> int:
@@ -118,13 +118,13 @@ class Crowd:
         for block in self._blocks:
             for place in block.sure:
                 arms = block.arms[place]
-                if arms.eligible and (x := arms.itself.draw(prior, rng)) > top:
+                if arms.eligible and (x := arms.draw(prior, rng)) > top:
                     best, top = first + place, x
             sums, passed = block.sums, 0.0
             while (at := passed + step) < sums[-1]:
                 place = bisect_right(sums, at)
                 arms = block.arms[place]
-                if arms.eligible and (x := arms.itself.proposed(line, arms.itself.mass(line, prior)[1], prior, rng)) > top:
+                if arms.eligible and (x := arms.proposed(line, arms.mass(line, prior)[1], prior, rng)) > top:
                     best, top = first + place, x
                 passed, step = sums[place], -log(1.0 - rng.random())
             step -= sums[-1] - passed
@@ -137,7 +137,7 @@ class Crowd:
         for block in self._blocks:
             for arms in block.arms:
                 place += 1
-                if arms.eligible and (x := self._drawn_below(arms.itself, top, rng)) > top:
+                if arms.eligible and (x := self._drawn_below(arms, top, rng)) > top:
                     best, top = place, x
         return best
 
