@@ -6,17 +6,19 @@ import functools
 import math
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from branchwise.cli.page import Joined, Limit, Option, Parallel
 from branchwise.cli.settings import SETTINGS
 from branchwise.methods import EVALUATORS, METHODS
-from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.model.registry import FORMS
 from branchwise.search.pick import PICKS
 from branchwise.tasks import TASKS
+
+if TYPE_CHECKING:
+    from branchwise.model.layers.retrying import RetryPolicy
 
 __all__ = ["budget_options", "methods_help", "retry_option", "retry_policy", "run_options", "solve_options"]
 
@@ -192,6 +194,8 @@ def retry_option(command: F) -> F:
 
 def retry_policy(flags: Mapping[str, Any]) -> RetryPolicy:
     """How a model call is tried again, as --retry-seconds says."""
+    from branchwise.model.layers.retrying import RetryPolicy
+
     most = flags["retry_seconds"]
     return RetryPolicy(deadline=math.inf if most == "none" else most)
 
