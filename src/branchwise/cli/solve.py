@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from branchwise.cli.faults import EXITS
-from branchwise.cli.options import methods_help, run_options, solve_options
+from branchwise.cli.options import methods_by_task_help, methods_help, run_options, solve_options
 from branchwise.cli.page import CommandPage
 from branchwise.errors import UsageError
 
@@ -43,6 +43,11 @@ Examples:
 \b
 Methods:
 {methods_help()}
+
+\b
+Methods that a task takes:
+{methods_by_task_help()}
+  A task of a file takes all of them.
 
 \b
 Many problems: --items or --input with --out. One line is appended to the file for each
