@@ -22,7 +22,8 @@ HELP = """Solve PROBLEM by searching over a language model's thoughts, and print
     best, prunes and goes back, until a solution is proven, nothing is left to try, or the budget is spent. Out of budget is no failure: the
     best answer so far is printed, marked unfinished, and --resume goes on from there.
 
-    Standard output carries the result and nothing else; progress goes to standard error, and is drawn only on a terminal.
+    Standard output carries the result and nothing else; progress goes to standard error: drawn on a terminal, elsewhere a line
+    a minute.
 
     Ctrl-C ends the run, keeps what was paid for, and prints how to go on. Every run is recorded in a trace (see --trace) that `branchwise
     show` prints and --resume goes on with.
