@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from branchwise.cli.later import real
 from branchwise.cli.main import cli
 
 WIDTH = 100
@@ -25,7 +26,7 @@ def commands(command: click.Command, name: str) -> Iterator[tuple[str, click.Com
     yield name, command
     if isinstance(command, click.Group):
         for inner in sorted(command.commands):
-            yield from commands(command.commands[inner], f"{name} {inner}")
+            yield from commands(real(command.commands[inner]), f"{name} {inner}")
 
 
 def page() -> str:

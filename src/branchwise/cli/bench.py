@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import click
 
-from branchwise.cli.bench_report import compare_command, report_command
-from branchwise.cli.bench_run import run_command
 from branchwise.cli.faults import EXITS
+from branchwise.cli.later import Later
 from branchwise.cli.page import GroupPage
 
 __all__ = ["bench_group"]
@@ -30,6 +29,10 @@ def bench_group() -> None:
     """
 
 
-_COMMANDS: tuple[click.Command, ...] = (run_command, report_command, compare_command)
+_COMMANDS = (
+    Later("run", "bench_run", "run_command", "Run a grid of tasks, methods and models."),
+    Later("report", "bench_report", "report_command", "What a bench found, with intervals and paired tests."),
+    Later("compare", "bench_report", "compare_command", "Two runs, item by item."),
+)
 for _command in _COMMANDS:
     bench_group.add_command(_command)

@@ -1,9 +1,10 @@
-"""What is seen of a running bench: a line a row; on a terminal a bar with rate, spending and time left. Knows no model."""
+"""What is seen of a running bench: a line a row; rate, spending and time left in a bar on a terminal, elsewhere now and then. Knows no model."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any
 
 from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
@@ -13,12 +14,13 @@ from rich.text import Text
 from branchwise.bench.desk import Desk
 from branchwise.bench.purse import Sum
 from branchwise.bench.rows import Row
+from branchwise.cli.pulse import Pulse, beating
 from branchwise.cli.text import dollars, error_console, plural, safe_text, seconds, shorten
 
 __all__ = ["Live", "summary"]
 
 _EVERY = 30.0
-"""Seconds between the lines that tell the rate where there is no terminal."""
+"""Seconds between the lines that tell the rate where there is no terminal, at the least."""
 
 
 class _Rate(ProgressColumn):
@@ -41,12 +43,21 @@ class Live:
         self._total = len(desk.grid.units)
         self._before = self._done = self._total - len(desk.todo)
         self._begin, self._paid = time.monotonic(), spent()
-        self._told = self._begin
+        self.pulse = Pulse(say, lambda: f"  {self._done}/{self._total} units, {self.rate()}", every=_EVERY, clock=time.monotonic)
+        """For where there is no bar."""
         counts = TextColumn("{task.completed}/{task.total} units", markup=False, table_column=Column(no_wrap=True, min_width=8))
         self.bar = Progress(counts, BarColumn(bar_width=10), _Rate(self.rate), console=error_console())
         self._task = self.bar.add_task("units", total=self._total, completed=self._done)
         if self._done:
             say(f"{plural(self._done, 'unit')} of {self._total} have a row already")
+
+    @asynccontextmanager
+    async def shown(self) -> AsyncIterator[None]:
+        """While the body runs: the bar on a terminal, elsewhere the rate now and then; nothing if quiet."""
+        drawn = error_console().is_terminal
+        with self.bar if drawn and not self._quiet else nullcontext():
+            async with beating(None if drawn or self._quiet else self.pulse):
+                yield
 
     @property
     def elapsed(self) -> float:
@@ -65,9 +76,7 @@ class Live:
             self.bar.console.print(safe_text(text))
             return
         self._say(text)
-        if time.monotonic() - self._told >= _EVERY:
-            self._told = time.monotonic()
-            self._say(f"  {self.rate()}")
+        self.pulse.beat()
 
     def rate(self) -> str:
         """`2.1 calls/s, 180 tokens/s, 3 min 5 s left, 12,345 tokens spent, $0.4000`."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, redirect_stdout
 from typing import Any
 
 from branchwise.bench.desk import Desk
@@ -16,7 +16,6 @@ from branchwise.budget import Budget
 from branchwise.cli.bench_live import Live
 from branchwise.cli.options import retry_policy
 from branchwise.cli.places import environment
-from branchwise.cli.text import error_console
 from branchwise.errors import UsageError
 from branchwise.model.registry import parse_spec
 from branchwise.solve import Stop
@@ -47,12 +46,12 @@ async def run_on_ray(
     def totals(now: Sum) -> None:
         spent[0] = now
 
-    bar = live.bar if error_console().is_terminal and not flags["quiet"] else nullcontext()
-    with _silent(), connected(flags["ray"]) as ray, bar:
-        empty = await run_on_cluster(
-            desk, ray, job, limits, calls_per_minute=rates["calls"], tokens_per_minute=rates["tokens"], workers=flags["workers"], jobs=jobs,
-            stop=stop, seconds=seconds, events=Events(live.row, say), totals=totals,
-        )  # fmt: skip
+    with _silent(), connected(flags["ray"]) as ray:
+        async with live.shown():
+            empty = await run_on_cluster(
+                desk, ray, job, limits, calls_per_minute=rates["calls"], tokens_per_minute=rates["tokens"], workers=flags["workers"],
+                jobs=jobs, stop=stop, seconds=seconds, events=Events(live.row, say), totals=totals,
+            )  # fmt: skip
     live.close()
     timed = seconds is not None and stop.asked and not empty and live.elapsed >= seconds
     return stop.asked, empty or ("seconds" if timed else "")

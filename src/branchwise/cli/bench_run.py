@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import shlex
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +24,7 @@ from branchwise.cli.opening import Interrupted, PullBar
 from branchwise.cli.options import retry_option, retry_policy
 from branchwise.cli.page import CommandPage, Option, arguments
 from branchwise.cli.signals import interruptible
-from branchwise.cli.text import document, error_console, plain
+from branchwise.cli.text import document, plain
 from branchwise.errors import UsageError
 from branchwise.model.secrets import mask
 from branchwise.solve import Stop
@@ -145,7 +144,7 @@ async def _run(
             opened = opener(
                 desk.grid.spec, purse, price, lambda: drain(stop), parallel=parallel, key_file=flags["key_file"], say=say, bar=bar
             )
-            with live.bar if error_console().is_terminal and not flags["quiet"] else nullcontext():
+            async with live.shown():
                 await run_here(
                     desk, opened, price, jobs=jobs, parallel=parallel, stop=stop, seconds=total.get("seconds"),
                     events=Events(live.row, say), command=command, retry=retry_policy(flags),

@@ -1,11 +1,11 @@
-"""The tree while it grows, on standard error and only on a terminal. Reads events; decides nothing."""
+"""The tree while it grows, on standard error: drawn on a terminal, elsewhere a line now and then. Reads events; decides nothing."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -15,6 +15,7 @@ from rich.text import Text
 
 from branchwise.budget import Usage
 from branchwise.cli.kinds import MARKS, fate, kinds_line
+from branchwise.cli.pulse import Pulse, beating, so_far
 from branchwise.cli.text import dollars, line, plural, seconds, shorten, value
 from branchwise.problem import Kind
 from branchwise.search.base import rank
@@ -105,6 +106,10 @@ class View:
         head = Text(shorten(self.title, width), style="bold cyan")
         return Group(head, *lines, Text(shorten(self._foot(), width), style="dim"))
 
+    def so_far(self) -> str:
+        """One line where nothing is drawn: thoughts, calls, tokens, cost, time."""
+        return so_far(len(self.tree), self.spent, self.seconds)
+
     def _foot(self) -> str:
         spent = self.spent
         cost = f", {dollars(None if spent.cost is None else spent.cost / 1e6)}" if spent.cost != 0 else ""
@@ -127,10 +132,11 @@ def _candidate(node: Node, width: int) -> Text:
 
 
 @asynccontextmanager
-async def watching(view: View, console: Console) -> AsyncIterator[None]:
-    """Draw `view` while the body runs, if `console` is a terminal; the last picture stays."""
+async def watching(view: View, console: Console, say: Callable[[str], None]) -> AsyncIterator[None]:
+    """Draw `view` while the body runs, if `console` is a terminal, and the last picture stays; `say` a line now and then if it is none."""
     if not console.is_terminal:
-        yield
+        async with beating(Pulse(say, lambda: f"still running: {view.so_far()}")):
+            yield
         return
     with Live(console=console, auto_refresh=False, redirect_stdout=False, redirect_stderr=False) as live:
 

@@ -10,25 +10,10 @@ from typing import Any
 import click
 
 import branchwise
-from branchwise.cli.bench import bench_group
-from branchwise.cli.cache import cache_group
-from branchwise.cli.data import data_group
-from branchwise.cli.doctor import doctor_command
-from branchwise.cli.estimate import estimate_command
-from branchwise.cli.export import export_command
 from branchwise.cli.faults import EXITS, exit_code, report
-from branchwise.cli.grade import grade_command
-from branchwise.cli.importing import import_command
-from branchwise.cli.mcp import mcp_command
-from branchwise.cli.models import models_group
+from branchwise.cli.later import Later
 from branchwise.cli.page import GroupPage
 from branchwise.cli.places import DATA, HOME, MODELS
-from branchwise.cli.published import published_command
-from branchwise.cli.rescore import fork_command, rescore_command
-from branchwise.cli.serve import serve_command
-from branchwise.cli.show import show_command
-from branchwise.cli.solve import solve_command
-from branchwise.cli.view import view_command
 
 __all__ = ["cli", "main"]
 
@@ -82,9 +67,24 @@ def cli() -> None:
 
 
 _COMMANDS = (
-    solve_command, estimate_command, show_command, view_command, rescore_command, fork_command, import_command, published_command,
-    grade_command, bench_group, export_command, models_group, cache_group, doctor_command, data_group, serve_command, mcp_command,
-)  # fmt: skip
+    Later("solve", "solve", "solve_command", "Solve one problem, or many, by tree search."),
+    Later("estimate", "estimate", "estimate_command", "The worst case of a run, before paying."),
+    Later("show", "show", "show_command", "Show the tree of a run from its trace."),
+    Later("view", "view", "view_command", "Show runs as growing trees in the browser."),
+    Later("rescore", "rescore", "rescore_command", "Judge a finished tree anew."),
+    Later("fork", "rescore", "fork_command", "Begin a second run from a first."),
+    Later("import", "importing", "import_command", "Read a published log into traces."),
+    Later("published", "published", "published_command", "Score an imported log by our checkers."),
+    Later("grade", "grade", "grade_command", "Score answers made elsewhere."),
+    Later("bench", "bench", "bench_group", "Measure: run a grid of tasks, methods and models; report; compare."),
+    Later("export", "export", "export_command", "Training data from traces."),
+    Later("models", "models", "models_group", "Weights of local models: list, download, find."),
+    Later("cache", "cache", "cache_group", "Replies kept over runs: how many, and remove them."),
+    Later("doctor", "doctor", "doctor_command", "Check a set-up: model, samples, log-probabilities, schema, speed, cache, disk."),
+    Later("data", "data", "data_group", "Public data sets: list, download, find."),
+    Later("serve", "serve", "serve_command", "An OpenAI-compatible server, and a page to watch runs."),
+    Later("mcp", "mcp", "mcp_command", "Tools for MCP clients, over stdio."),
+)
 for _command in _COMMANDS:
     cli.add_command(_command)
 

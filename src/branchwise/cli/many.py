@@ -20,6 +20,7 @@ from branchwise.cli.faults import ANSWER, FAILED, INTERRUPTED
 from branchwise.cli.opening import Interrupted, PullBar, opened_by_role, reply_cache
 from branchwise.cli.options import retry_policy
 from branchwise.cli.places import task_data
+from branchwise.cli.pulse import Pulse, Tally, beating
 from branchwise.cli.report import spending
 from branchwise.cli.settings import Settings, merge, model_name
 from branchwise.cli.signals import interruptible
@@ -166,20 +167,22 @@ async def _run(
             )  # fmt: skip
             async with opening as model:
                 cache = stack.enter_context(reply_cache(flags["cache"]))
-                with progress.bar if sys.stderr.isatty() and not flags["quiet"] else nullcontext():
-                    summary = await solve_many(
-                        items, settings.make_method(), model, rows, jobs=min(flags["jobs"] or 1, len(items)), parallel=settings.parallel,
-                        traces=traces, retry_failed=flags["retry_failed"], stop=stop, on_row=progress.row, notice=say, seed=settings.seed,
-                        budget=settings.make_budget(), price=price, about=about(settings),
-                        cache=cache, cache_mode=flags["cache"], retry=retry_policy(flags),
-                    )  # fmt: skip
+                drawn = sys.stderr.isatty()
+                with progress.bar if drawn and not flags["quiet"] else nullcontext():
+                    async with beating(None if drawn else progress.pulse):
+                        summary = await solve_many(
+                            items, settings.make_method(), model, rows, jobs=min(flags["jobs"] or 1, len(items)), parallel=settings.parallel,
+                            traces=traces, retry_failed=flags["retry_failed"], stop=stop, on_row=progress.row, notice=say, seed=settings.seed,
+                            budget=settings.make_budget(), price=price, about=about(settings),
+                            cache=cache, cache_mode=flags["cache"], retry=retry_policy(flags), on_event=progress.tally.on_event,
+                        )  # fmt: skip
     except Interrupted:
         raise KeyboardInterrupt from None
     return summary, stop.asked
 
 
 class _Progress:
-    """A line an item, and on a terminal a bar below them."""
+    """A line an item, and on a terminal a bar below them; elsewhere a line now and then of what is spent."""
 
     def __init__(self, items: Sequence[BatchItem], rows: Rows, say: Callable[[str], None]) -> None:
         self._say, self._total = say, len(items)
@@ -187,6 +190,8 @@ class _Progress:
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self.bar = Progress(*columns, console=error_console())
         self._task = self.bar.add_task("problems", total=self._total, completed=self._done)
+        self.tally = Tally()
+        self.pulse = Pulse(say, lambda: f"still running: {self._done}/{self._total} problems, {self.tally.line()}")
         if self._done:
             say(f"{plural(self._done, 'problem')} of {self._total} are in the results already")
 

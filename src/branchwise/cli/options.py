@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import functools
 import math
+import textwrap
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from branchwise.cli.page import Joined, Limit, Option, Parallel
 from branchwise.cli.settings import SETTINGS
 from branchwise.methods import EVALUATORS, METHODS
-from branchwise.model.layers.retrying import RetryPolicy
 from branchwise.model.registry import FORMS
 from branchwise.search.pick import PICKS
 from branchwise.tasks import TASKS
 
-__all__ = ["budget_options", "methods_help", "retry_option", "retry_policy", "run_options", "solve_options"]
+if TYPE_CHECKING:
+    from branchwise.model.layers.retrying import RetryPolicy
+
+__all__ = ["budget_options", "methods_by_task_help", "methods_help", "retry_option", "retry_policy", "run_options", "solve_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -65,6 +68,17 @@ def methods_help() -> str:
     """A line a method, for help."""
     width = max(map(len, METHODS))
     return "\n".join(f"  {name:<{width}}  {found.summary.replace('`', '')}" for name, found in METHODS.items())
+
+
+def methods_by_task_help() -> str:
+    """The methods that each task takes, for help; tasks that take the same stand together."""
+    takers: dict[tuple[str, ...], list[str]] = {}
+    for name, found in TASKS.items():
+        takers.setdefault(tuple(method for method in METHODS if method in found.methods), []).append(name)
+    return "\n".join(
+        textwrap.fill(", ".join(methods), 96, initial_indent=f"  {', '.join(names)}: ", subsequent_indent="    ", break_on_hyphens=False)
+        for methods, names in takers.items()
+    )
 
 
 def _option(heading: str, *names: str, **settings: Any) -> Callable[[F], F]:
@@ -117,7 +131,8 @@ def _method_options() -> list[Callable[[Any], Any]]:
     defaults = "; ".join(f"{task.name}: {task.default_method}" for task in TASKS.values())
     return [
         _option("Method", "--method", metavar="NAME",
-                help=f"How to search: {', '.join(METHODS)}.  [default of {defaults}]"),
+                help=f"How to search: {', '.join(METHODS)}; which of them a task takes is at the end of `branchwise solve --help`.  "
+                f"[default of {defaults}]"),
         *(_flag(name) for name in SETTINGS),
         _option("Method", "--window", type=click.IntRange(min=1), metavar="N",
                 help="Steps in flight at once; shapes the tree of searches that choose by value.  [default: the search's own]"),
@@ -192,6 +207,8 @@ def retry_option(command: F) -> F:
 
 def retry_policy(flags: Mapping[str, Any]) -> RetryPolicy:
     """How a model call is tried again, as --retry-seconds says."""
+    from branchwise.model.layers.retrying import RetryPolicy
+
     most = flags["retry_seconds"]
     return RetryPolicy(deadline=math.inf if most == "none" else most)
 

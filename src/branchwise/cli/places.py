@@ -7,11 +7,6 @@ import secrets
 from datetime import datetime
 from pathlib import Path
 
-import platformdirs
-
-from branchwise.data.sets import DATASETS
-from branchwise.model.cache import cache_path
-
 __all__ = ["CACHE", "DATA", "HOME", "MODELS", "cache_file", "data_folder", "environment", "home", "new_trace", "task_data", "weights_folder"]
 
 HOME = "BRANCHWISE_HOME"
@@ -27,7 +22,11 @@ DATA = "BRANCHWISE_DATA"
 def home() -> Path:
     """Where runs are kept."""
     own = os.environ.get(HOME, "").strip()
-    return Path(own).expanduser() if own else Path(platformdirs.user_state_dir("branchwise"))
+    if own:
+        return Path(own).expanduser()
+    from platformdirs import user_state_dir
+
+    return Path(user_state_dir("branchwise"))
 
 
 def weights_folder() -> Path | None:
@@ -44,6 +43,8 @@ def data_folder() -> Path | None:
 
 def task_data(task: str, given: Path | None) -> Path | None:
     """The file or folder that a task's items come from: the one given, else the named folder if it holds the task's set, else its own list."""
+    from branchwise.data.sets import DATASETS
+
     folder, entry = data_folder(), DATASETS.get(task)
     if given is not None or folder is None or entry is None:
         return given
@@ -58,7 +59,11 @@ def new_trace() -> Path:
 def cache_file() -> Path:
     """The file of the reply cache."""
     own = os.environ.get(CACHE, "").strip()
-    return Path(own).expanduser() if own else cache_path()
+    if own:
+        return Path(own).expanduser()
+    from branchwise.model.cache import cache_path
+
+    return cache_path()
 
 
 def environment() -> dict[str, str]:

@@ -82,7 +82,7 @@ async def _run(plan: Plan) -> Result:
                 drawn.soft_wrap = False
                 if plan.quiet or person:
                     return await _solve(plan, model, stop, view)
-                async with watching(view, drawn):
+                async with watching(view, drawn, plan.say):
                     return await _solve(plan, model, stop, view)
     except Interrupted:
         raise KeyboardInterrupt from None

@@ -1,22 +1,15 @@
-"""`branchwise solve`: one problem, or many."""
+"""`branchwise solve`: its flags and its help. Runs nothing itself: `one` and `many` do, and are imported when there is something to run."""
 
 from __future__ import annotations
 
-import shlex
 from typing import Any
 
 import click
 
-from branchwise.cli.faults import ANSWER, EXITS, FAILED, INTERRUPTED, NO_ANSWER, report
-from branchwise.cli.many import run_many
-from branchwise.cli.options import methods_help, run_options, solve_options
-from branchwise.cli.page import CommandPage, arguments
-from branchwise.cli.report import of_tape, print_result, resume_command
-from branchwise.cli.running import Broken, Plan, run
-from branchwise.cli.solving import plan_of
-from branchwise.cli.text import console, document, plain
+from branchwise.cli.faults import EXITS
+from branchwise.cli.options import methods_by_task_help, methods_help, run_options, solve_options
+from branchwise.cli.page import CommandPage
 from branchwise.errors import UsageError
-from branchwise.result import Result
 
 __all__ = ["solve_command"]
 
@@ -29,7 +22,8 @@ HELP = """Solve PROBLEM by searching over a language model's thoughts, and print
     best, prunes and goes back, until a solution is proven, nothing is left to try, or the budget is spent. Out of budget is no failure: the
     best answer so far is printed, marked unfinished, and --resume goes on from there.
 
-    Standard output carries the result and nothing else; progress goes to standard error, and is drawn only on a terminal.
+    Standard output carries the result and nothing else; progress goes to standard error: drawn on a terminal, elsewhere a line
+    a minute.
 
     Ctrl-C ends the run, keeps what was paid for, and prints how to go on. Every run is recorded in a trace (see --trace) that `branchwise
     show` prints and --resume goes on with.
@@ -52,6 +46,11 @@ Methods:
 {methods_help()}
 
 \b
+Methods that a task takes:
+{methods_by_task_help()}
+  A task of a file takes all of them.
+
+\b
 Many problems: --items or --input with --out. One line is appended to the file for each
 problem as it ends; started again with the same flags, what is there is skipped and what was
 cut off is gone on with. Each problem has a budget of its own, and a trace beside the file.
@@ -72,48 +71,12 @@ def solve_command(**flags: Any) -> int:
     """See HELP."""
     many = [name for name in ("items", "input_file", "out") if flags[name] is not None]
     if many:
+        from branchwise.cli.many import run_many
+
         return run_many(flags)
     for name in ("data", "jobs"):
         if flags[name] is not None:
             raise UsageError(f"--{name} belongs to many problems: give --items or --input, and --out, with it")
-    return _finish(plan_of(flags), flags["as_json"])
+    from branchwise.cli.one import run_one
 
-
-def _finish(plan: Plan, as_json: bool) -> int:
-    """Run, print, and say where the trace is."""
-    debug = "--debug" in arguments()
-    code = None
-    try:
-        result = run(plan)
-    except Broken as broken:
-        report(broken.error, debug)
-        result, code = broken.result, FAILED
-        if not as_json:
-            _where(plan, result, resumable=True)
-            return code
-    if as_json:
-        click.echo(document(result.to_json()))
-    else:
-        print_result(result, console())
-    _where(plan, result, resumable=result.unfinished)
-    return exit_of(result) if code is None else code
-
-
-def _where(plan: Plan, result: Result, resumable: bool) -> None:
-    trace = result.trace
-    if trace is None:
-        return
-    plan.say(f"\ntrace: {trace}\n  show it:     branchwise show {shlex.quote(str(trace))}")
-    if result.stop_reason == "cancelled":
-        click.echo(f"  resume with: {plain(resume_command(trace))}", err=True)
-    elif resumable and not (result.stop_reason == "failed" and of_tape(result)):
-        plan.say(f"  resume with: {resume_command(trace)}")
-
-
-def exit_of(result: Result) -> int:
-    """0 an answer, 1 failed, 3 none, 130 interrupted."""
-    if result.stop_reason == "cancelled":
-        return INTERRUPTED
-    if result.stop_reason == "failed":
-        return FAILED
-    return NO_ANSWER if result.answer is None else ANSWER
+    return run_one(flags)

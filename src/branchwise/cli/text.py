@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import sys
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.text import Text
 
 __all__ = ["console", "document", "dollars", "error_console", "line", "plain", "plural", "safe_text", "seconds", "shorten", "value"]
 
@@ -41,11 +42,15 @@ def shorten(text: object, width: int) -> str:
 
 def safe_text(text: object, style: str = "") -> Text:
     """`text` for rich: never read as markup."""
+    from rich.text import Text
+
     return Text(plain(text), style=style)
 
 
 def console(file: IO[str] | None = None) -> Console:
     """A console on standard output. Off a terminal it writes no control characters, whatever the environment says."""
+    from rich.console import Console
+
     stream = sys.stdout if file is None else file
     is_terminal = bool(getattr(stream, "isatty", lambda: False)())
     return Console(file=stream, force_terminal=is_terminal, markup=False, highlight=False, emoji=False, soft_wrap=True)

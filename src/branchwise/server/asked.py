@@ -17,7 +17,7 @@ import click
 from branchwise.budget import Budget
 from branchwise.cli.options import run_options
 from branchwise.cli.settings import LIMITS, ROLES, SETTINGS, Settings, merge
-from branchwise.errors import UnknownName, UsageError, nearest
+from branchwise.errors import MethodError, UnknownName, UsageError, nearest
 from branchwise.estimate import estimate
 from branchwise.method import Method
 from branchwise.problem import Problem
@@ -87,9 +87,6 @@ def read_name(model: str, config: Config, upstreams: Mapping[str, Any]) -> tuple
     if found is None:
         raise _unknown("task", task, config.tasks)
     if method.lower() not in found.methods:
-        reason = found.refused.get(method.lower())
-        if reason is not None:
-            raise Refusal(404, f"task {task} has no use for method {method}: {reason}", param="model", code="model_not_found")
         raise _no_method(model, found, method)
     if at and upstream not in upstreams:
         raise _unknown("upstream model", upstream, upstreams)
@@ -97,6 +94,12 @@ def read_name(model: str, config: Config, upstreams: Mapping[str, Any]) -> tuple
 
 
 def _no_method(model: str, task: Task, method: str) -> Refusal:
+    try:
+        task.check_method(method.lower())
+    except MethodError as error:
+        return Refusal(404, str(error), param="model", code="model_not_found")
+    except UnknownName:
+        pass
     text = (
         f"no model is called {model[:100]!r}: here the name of a model is that of a search method, for example '{task.name}/{task.default_method}', "
         f"and /v1/models lists them all. Task {task.name} has no method {method[:100]!r}{nearest(method[:100], task.methods)}"

@@ -13,7 +13,7 @@ from typing import Any
 from branchwise.data.sets import data_file
 from branchwise.errors import MethodError, UnknownName, UsageError
 from branchwise.method import Method, with_sampling
-from branchwise.methods import preset
+from branchwise.methods import METHODS, preset
 from branchwise.problem import Problem
 
 __all__ = ["Item", "Task", "package_prompts", "select"]
@@ -84,11 +84,12 @@ class Task:
         return {**self.sampling.get(role, {}), **self.sampling.get(f"{name}/{role}", {})}
 
     def check_method(self, name: str) -> str:
-        """`name`, if it suits this task. Raises `MethodError` with the reason if not, `UnknownName` for one that nobody knows here."""
+        """`name`, if it suits this task. Raises `MethodError` with the reason and the methods that it takes if not, `UnknownName` for no method."""
         if name in self.methods:
             return name
-        if name in self.refused:
-            raise MethodError(f"task {self.name} has no use for method {name}: {self.refused[name]}; it takes {', '.join(self.methods)}")
+        if name in self.refused or name in METHODS:
+            reason = f": {self.refused[name]}" if name in self.refused else ""
+            raise MethodError(f"task {self.name} has no use for method {name}{reason}; it takes {', '.join(self.methods)}")
         raise UnknownName(f"method of task {self.name}", name, self.methods)
 
 

@@ -169,13 +169,17 @@ def _index(left: Left, value: Fraction, other: int | None) -> int:
 
 
 _CHECKED = "a whole answer is checked by the program, so grading it by a model means nothing; use refine"
+_ABLATION = "an ablation of crosswords, whose states are grids; use tot_dfs --prune-at 0"
 
 GAME24 = Task(
     name="game24",
     summary="make 24 from four numbers with + - * / and parentheses, each number used exactly once",
     default_method="tot_bfs",
     methods=("io", "cot", "cot_sc", "refine", "best_of_n", "tot_bfs", "tot_dfs", "best_first", "a_star", "mcts", "adaptive"),
-    refused=dict.fromkeys(("tot_bfs_refine", "mctsr", "mctsr_4", "mctsr_8"), _CHECKED),
+    refused={
+        **dict.fromkeys(("tot_bfs_refine", "mctsr", "mctsr_4", "mctsr_8"), _CHECKED),
+        **dict.fromkeys(("tot_dfs_no_prune", "tot_dfs_no_backtrack"), _ABLATION),
+    },
     settings={"best_first": {"k": 8, "evaluate": "value", "samples": 3, "prune_below": 0.001, "max_nodes": 60}},
     make=Game24.parse,
     load=items,
