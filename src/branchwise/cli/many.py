@@ -16,6 +16,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from branchwise.batch import BatchItem, Summary, outcome, solve_many
+from branchwise.cli.ends import reason
 from branchwise.cli.faults import ANSWER, FAILED, INTERRUPTED
 from branchwise.cli.opening import Interrupted, PullBar, opened_by_role, reply_cache
 from branchwise.cli.options import retry_policy
@@ -156,7 +157,7 @@ async def _run(
 
     out: Path = flags["out"]
     traces = None if flags["trace"] == "none" else out.with_name(f"{out.stem}.traces")
-    progress = _Progress(items, rows, say)
+    progress = _Progress(items, rows, say, settings.method)
     price = settings.price(flags["prices"])
     try:
         with interruptible(interrupt), ExitStack() as stack:
@@ -181,20 +182,20 @@ async def _run(
 class _Progress:
     """A line an item, and on a terminal a bar below them."""
 
-    def __init__(self, items: Sequence[BatchItem], rows: Rows, say: Callable[[str], None]) -> None:
-        self._say, self._total = say, len(items)
+    def __init__(self, items: Sequence[BatchItem], rows: Rows, say: Callable[[str], None], method: str) -> None:
+        self._say, self._total, self._method = say, len(items), method
         self._done = sum(item.id in rows.done for item in items)
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self.bar = Progress(*columns, console=error_console())
         self._task = self.bar.add_task("problems", total=self._total, completed=self._done)
         if self._done:
-            say(f"{plural(self._done, 'problem')} of {self._total} are in the results already")
+            say(f"{plural(self._done, 'problem')} of {self._total:,} {'is' if self._done == 1 else 'are'} in the results already")
 
     def row(self, row: Mapping[str, Any]) -> None:
         """Tell of one row."""
         self._done = min(self._total, self._done + 1)
         end = outcome(row)
-        told = row["error"] if end == "failed" else row["answer"] or row["stop_reason"]
+        told = row["error"] if end == "failed" else row["answer"] or reason(row["stop_reason"], self._method, answered=False)
         spent = f"{plural(row['usage'].get('calls', 0), 'call')}, {seconds(row['seconds'])}"
         text = f"[{self._done}/{self._total}] {shorten(row['id'], 40)}: {end.replace('_', ' ')}, {shorten(told, 100)} ({spent})"
         if self.bar.live.is_started:

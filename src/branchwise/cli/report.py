@@ -11,6 +11,7 @@ from rich.text import Text
 
 from branchwise.budget import Usage
 from branchwise.cli.compared import print_compared
+from branchwise.cli.ends import reason
 from branchwise.cli.kinds import counts_line
 from branchwise.cli.text import dollars, line, plain, safe_text, seconds, value
 from branchwise.methods import METHODS
@@ -38,7 +39,8 @@ def print_result(result: Result, console: Console) -> None:
         console.print(safe_text(f"Judgements that could not be read: {result.tree.unparsed}"))
     console.print(Text("\nSpent", style="bold"))
     console.print(spending(result.by_role, result.usage))
-    console.print(safe_text(f"\nTime: {seconds(result.seconds)}. Stopped: {result.stop_reason} ({reason(result.stop_reason)})."))
+    why = reason(result.stop_reason, result.method, result.answer is not None)
+    console.print(safe_text(f"\nTime: {seconds(result.seconds)}. Stopped: {result.stop_reason} ({why})."))
     console.print(safe_text(f"Method {result.method}, model {result.model}, seed {result.seed}."))
     if result.error:
         console.print(safe_text(f"{'Failed' if result.stop_reason == 'failed' else 'Last failure of a step'}: {result.error}"))
@@ -66,22 +68,6 @@ def verdict(result: Result) -> str:
     if result.answer is None:
         return "no: there is no answer"
     return "no: by the rules of the task this is not a solution"
-
-
-_REASONS = {
-    "solved": "a solution was proven",
-    "exhausted": "nothing was left to try",
-    "max_depth": "the search reached its depth",
-    "approved": "a person approved the answer",
-    "cancelled": "interrupted",
-    "failed": "something broke",
-}
-
-
-def reason(stop: str) -> str:
-    """A stop reason in words."""
-    kind, _, limit = stop.partition(":")
-    return f"the limit on {limit} was reached" if kind == "budget" else _REASONS.get(stop, stop)
 
 
 def spending(by_role: Mapping[str, Usage], total: Usage) -> Table:

@@ -9,11 +9,12 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from branchwise.cli.ends import reason
 from branchwise.cli.faults import EXITS
 from branchwise.cli.kinds import MARKS, counts_line, fate, kinds_line
 from branchwise.cli.page import CommandPage, Option
 from branchwise.cli.record import Record, ranked, why
-from branchwise.cli.report import print_step, reason, resume_command, spending
+from branchwise.cli.report import print_step, resume_command, spending
 from branchwise.cli.text import console, document, plain, plural, safe_text, shorten, value
 from branchwise.errors import UsageError
 from branchwise.tree import Node
@@ -197,6 +198,7 @@ def _tail(record: Record, out: Console) -> None:
     before = f" (earlier: {', '.join(stop.reason for stop in record.stops[:-1])})" if len(record.stops) > 1 else ""
     out.print(Text("\nAnswer: ", style="bold") + safe_text(end.answer or "none", "bold green" if end.solved else ""))
     solved = {True: "yes", False: "no", None: "not known"}[end.solved]
-    out.print(safe_text(f"Solved: {solved}. Stopped: {end.reason} ({reason(end.reason)}){before}."))
+    why = reason(end.reason, _get(record.starts[-1].run, "method", "name"), end.answer is not None)
+    out.print(safe_text(f"Solved: {solved}. Stopped: {end.reason} ({why}){before}."))
     if end.error:
         out.print(safe_text(f"Error: {end.error}"))
