@@ -8,6 +8,8 @@ from branchwise.method import Method
 from branchwise.problem import Kind
 from branchwise.search.chain import Chain
 from branchwise.search.self_refine import SelfRefineSearch
+from branchwise.thought.base import Evaluator
+from branchwise.thought.check import Check
 from branchwise.thought.rollout import Rollout
 from branchwise.tree import Fate, Node, Tree
 
@@ -63,7 +65,7 @@ def _evaluator(tree: Tree, method: Method) -> list[str]:
     judged = [node for node in tree if node.count + node.unknown and node.status.kind in (Kind.OPEN, Kind.COMPLETE)]
     samples = sum(len(node.samples) for node in judged)
     values = {node.value for node in judged if node.value is not None}
-    if samples and not values:
+    if samples and not values and not _plays(method.evaluate):
         return [
             f"none of the {samples} judgements could be read, so no state has a value and the order of the thoughts decided; "
             "raise the evaluator's --max-tokens, or use another prompt or model"
@@ -82,9 +84,15 @@ def _unread(tree: Tree, method: Method, judged: list[Node], samples: int) -> str
     if not (blank or often or (tree.unparsed and isinstance(method.search, SelfRefineSearch))):
         return ""
     left = f", which left {blank} of {len(judged)} thoughts without a value, behind all others" if blank else ""
-    if isinstance(method.evaluate, Rollout):
+    if _plays(method.evaluate):
         return f"{tree.unparsed} of {samples} rollouts ended without a verdict of the program{left}; play them deeper, or judge their ends (Rollout)"
     return f"{tree.unparsed} of {samples} judgements could not be read{left}; raise the evaluator's --max-tokens, or use another prompt or model"
+
+
+def _plays(evaluate: Evaluator | None) -> bool:
+    """Whether all samples are rollouts: a program's check beside them has none."""
+    parts = getattr(evaluate, "parts", (evaluate,))
+    return any(isinstance(part, Rollout) for part in parts) and all(isinstance(part, (Rollout, Check)) for part in parts)
 
 
 def _over_pruning(tree: Tree, method: Method) -> list[str]:

@@ -13,7 +13,10 @@ from branchwise.problem import Kind
 from branchwise.trace import Call, Expanded, Started, Steered, Stopped, Warned, read_trace
 from branchwise.tree import Fate, Node, Tree
 
-__all__ = ["Record", "ranked", "why"]
+__all__ = ["CANNOT_TELL", "Record", "ranked", "why"]
+
+CANNOT_TELL = "the program cannot tell"
+"""What `check` says of a state that no program decides."""
 
 
 @dataclass(slots=True)
@@ -148,10 +151,12 @@ def _node(node: Node, on_path: set[int]) -> dict[str, Any]:
 
 
 def why(node: Node) -> str:
-    """Why a node is pruned or dead, or what the evaluator said."""
+    """Why a node is pruned or dead, or what the evaluator said. That a program could not tell is left out where another evaluator did."""
     if node.status.kind is Kind.DEAD:
         return node.status.reason
-    return node.fate_reason if node.fate is Fate.PRUNED else node.reason
+    if node.fate is Fate.PRUNED:
+        return node.fate_reason
+    return node.reason if node.value is None else "; ".join(said for said in node.reason.split("; ") if said != CANNOT_TELL)
 
 
 def ranked(level: Sequence[Node], on_path: set[int]) -> list[Node]:

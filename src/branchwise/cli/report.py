@@ -14,6 +14,7 @@ from branchwise.cli.compared import print_compared
 from branchwise.cli.ends import reason
 from branchwise.cli.kinds import counts_line
 from branchwise.cli.text import dollars, line, plain, safe_text, seconds, value
+from branchwise.cli.unread import unread_line
 from branchwise.methods import METHODS
 from branchwise.model.faults import NO_CONNECTION
 from branchwise.problem import Kind
@@ -35,8 +36,8 @@ def print_result(result: Result, console: Console) -> None:
             print_step(number, node, console)
     print_compared(result, console)
     console.print(safe_text(f"\nThoughts: {counts_line(result.tree)}"))
-    if result.tree.unparsed:
-        console.print(safe_text(f"Judgements that could not be read: {result.tree.unparsed}"))
+    if unread := unread_line(result.tree):
+        console.print(safe_text(unread))
     console.print(Text("\nSpent", style="bold"))
     console.print(spending(result.by_role, result.usage))
     why = reason(result.stop_reason, result.method, result.answer is not None)

@@ -16,6 +16,7 @@ from branchwise.cli.page import CommandPage, Option
 from branchwise.cli.record import Record, ranked, why
 from branchwise.cli.report import print_step, resume_command, spending
 from branchwise.cli.text import console, document, plain, plural, safe_text, shorten, value
+from branchwise.cli.unread import unread_line
 from branchwise.errors import UsageError
 from branchwise.tree import Node
 
@@ -57,8 +58,8 @@ Examples:
 def show_command(trace: Path, everything: bool, as_json: bool, html: Path | None) -> None:
     """Show how a run went: TRACE is the file that `solve` names when it ends.
 
-    For each step of the search: the thoughts, each with its value in [0, 1] and the single judgements that made it (? could not be
-    read), and what became of it. Then the path of the answer, what was spent by role (recomputed from the replies), and why it ended.
+    For each step of the search: the thoughts, each with its value in [0, 1] and the single judgements that made it (? gave no
+    value: it could not be read, or a rollout ended without a verdict), and what became of it. Then the path of the answer, what was spent by role (recomputed from the replies), and why it ended.
     Unfinished traces, and those cut off by a kill, are shown as far as they go.
 
     \b
@@ -184,8 +185,8 @@ def _tail(record: Record, out: Console) -> None:
         for number, step in enumerate(node.path, 1):
             print_step(number, step, out)
     out.print(safe_text(f"\nThoughts: {counts_line(record.tree)}"))
-    if record.tree.unparsed:
-        out.print(safe_text(f"Judgements that could not be read: {record.tree.unparsed}"))
+    if unread := unread_line(record.tree):
+        out.print(safe_text(unread))
     if record.failures:
         out.print(safe_text(f"Failed steps: {len(record.failures)}, the last: {shorten(record.failures[-1][1], _WIDTH)}"))
     out.print(Text("\nSpent (recomputed from the replies)", style="bold"))

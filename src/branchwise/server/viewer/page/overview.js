@@ -191,7 +191,7 @@ function counted(run) {
       ),
       el("li.muted", {}, `${count(counts.dropped)} dropped`),
     ),
-    run.unparsed ? el("p.muted", {}, `${plural(run.unparsed, "judgement")} could not be read.`) : null,
+    run.unparsed ? el("p.muted", {}, `${plural(run.unparsed, "judgement")} gave no value.`) : null,
   );
 }
 
