@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from branchwise.cli.ends import reason
 from branchwise.methods import METHODS
+from branchwise.server.viewer.files import asset
 from support.program import HAND, Program
 
 
@@ -55,3 +57,12 @@ def test_a_row_of_many_problems_says_it_in_words(program: Program, tmp_path: Pat
     flags = ("--task", "game24", "--model", f"script:{tmp_path / 's.jsonl'}", "--method", "io", "--items", "1:1", "--out", tmp_path / "o.jsonl")
     said = program("solve", *flags).stderr
     assert ": no answer, its one reply held no answer (1 call, " in said
+
+
+def test_the_page_says_the_same() -> None:
+    script = asset("ends.js")
+    one = dict(re.findall(r'^  (\w+): "(.*)",$', script, re.M))
+    two = {name: (first, second) for name, first, second in re.findall(r'^  (\w+): \["(.*)", "(.*)"\],$', script, re.M)}
+    assert one == {stop: reason(stop) for stop in ("solved", "exhausted", "max_depth", "approved", "cancelled", "failed")}
+    shallow = {name for name in METHODS if reason("exhausted", name) != reason("exhausted")}
+    assert two == {name: (reason("max_depth", name), reason("max_depth", name, answered=False)) for name in shallow}

@@ -59,7 +59,8 @@ def show_command(trace: Path, everything: bool, as_json: bool, html: Path | None
     """Show how a run went: TRACE is the file that `solve` names when it ends.
 
     For each step of the search: the thoughts, each with its value in [0, 1] and the single judgements that made it (? gave no
-    value: it could not be read, or a rollout ended without a verdict), and what became of it. Then the path of the answer, what was spent by role (recomputed from the replies), and why it ended.
+    value: it could not be read, or a rollout ended without a verdict), and what became of it. Then the path of the answer, what
+    was spent by role, and why it ended.
     Unfinished traces, and those cut off by a kill, are shown as far as they go.
 
     \b
