@@ -77,3 +77,8 @@ def test_the_budget_and_each_end_of_a_resumed_run_are_told(program: Program, tmp
     assert "Started 2 times" in out
     assert "Stopped: solved (a solution was proven) (earlier: budget:calls)" in out
     assert "Budget: none" in out
+
+
+def test_limits_are_told_as_other_numbers_are(program: Program, tmp_path: Path) -> None:
+    trace = trace_of(program, tmp_path, "--max-calls", "20000", "--max-seconds", "600", "--max-cost", "0.05")
+    assert "Budget: calls 20,000, cost 0.05, seconds 600. Parallel: 8." in program("show", trace).stdout

@@ -212,10 +212,10 @@ def _print(summary: Summary, rows: Rows, settings: Settings, as_json: bool) -> N
         return
     out = console()
     names = ("solved", "wrong", "unknown", "no_answer", "failed", "missing")
-    counts = ", ".join(f"{getattr(summary, name)} {name.replace('_', ' ')}" for name in names if getattr(summary, name) or name == "solved")
+    counts = ", ".join(f"{getattr(summary, name):,} {name.replace('_', ' ')}" for name in names if getattr(summary, name) or name == "solved")
     out.print(safe_text(f"{plural(summary.items, 'problem')}: {counts}"))
     if summary.skipped:
-        out.print(safe_text(f"{summary.skipped} had been run before"))
+        out.print(safe_text(f"{summary.skipped:,} had been run before"))
     out.print(spending({}, summary.usage))
     per = summary.usage.calls / max(1, summary.items - summary.missing)
     cost = dollars(None if summary.usage.cost is None else summary.usage.cost / 1e6)

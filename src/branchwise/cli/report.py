@@ -71,17 +71,31 @@ def verdict(result: Result) -> str:
     return "no: by the rules of the task this is not a solution"
 
 
+_COLUMNS = ("role", "calls", "requests", "prompt tokens", "of them cached", "reply tokens", "cost")
+_WIDTH = 80
+"""Columns of the narrowest terminal that a table is made for."""
+
+
 def spending(by_role: Mapping[str, Usage], total: Usage) -> Table:
-    """A table: a row a role, and the total."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("role", "calls", "requests", "prompt tokens", "of them cached", "reply tokens", "cost"):
+    """A table: a row a role, and the total; within 80 columns. Numbers that are our own estimate have a ~, which a line below explains."""
+    rows = [(line(name), *_spent(usage)) for name, usage in [*sorted(by_role.items()), ("total", total)]]
+    wide = sum(max(map(len, column)) for column in zip(_COLUMNS, *rows, strict=True)) + 2 * (len(_COLUMNS) - 1) > _WIDTH
+    table = Table(box=None, pad_edge=False, padding=(0, 1 if wide else 2, 0, 0), caption_justify="left", caption_style="dim")
+    for name in _COLUMNS:
         table.add_column(name, justify="left" if name == "role" else "right", header_style="dim", no_wrap=True)
-    for name, usage in [*sorted(by_role.items()), ("total", total)]:
-        cost = dollars(None if usage.cost is None else usage.cost / 1e6)
-        numbers = (usage.calls, usage.requests, usage.prompt_tokens, usage.cached_prompt_tokens, usage.completion_tokens)
-        estimated = " (estimated)" if usage.estimated else ""
-        table.add_row(line(name), *(f"{number:,}" for number in numbers), cost + estimated, style="bold" if name == "total" else "")
+    for row in rows:
+        table.add_row(*row, style="bold" if row is rows[-1] else "")
+    if total.estimated:
+        table.caption = "~ our own estimate: the server did not say for every reply"
     return table
+
+
+def _spent(usage: Usage) -> tuple[str, ...]:
+    """Calls, requests, tokens and cost; tokens that were estimated, and a cost by them, with a ~."""
+    mark = "~" if usage.estimated else ""
+    cost = dollars(None if usage.cost is None else usage.cost / 1e6)
+    tokens = (f"{mark}{usage.prompt_tokens:,}", f"{usage.cached_prompt_tokens:,}", f"{mark}{usage.completion_tokens:,}")
+    return f"{usage.calls:,}", f"{usage.requests:,}", *tokens, f"{mark}{cost}" if usage.cost else cost
 
 
 def resume_command(trace: object, more: str = "") -> str:

@@ -15,7 +15,7 @@ from branchwise.cli.kinds import MARKS, counts_line, fate, kinds_line
 from branchwise.cli.page import CommandPage, Option
 from branchwise.cli.record import Record, ranked, why
 from branchwise.cli.report import print_step, resume_command, spending
-from branchwise.cli.text import console, document, plain, plural, safe_text, shorten, value
+from branchwise.cli.text import amount, console, document, plain, plural, safe_text, shorten, value
 from branchwise.cli.unread import unread_line
 from branchwise.errors import UsageError
 from branchwise.tree import Node
@@ -105,7 +105,7 @@ def _head(record: Record, out: Console) -> None:
     task = f" of task {settings.get('task_name', settings['task'])}" if isinstance(settings, dict) and "task" in settings else ""
     out.print(Text("Problem: ", style="bold") + safe_text(f"{shorten(_get(run, 'problem', 'prompt'), _WIDTH)}{task}"))
     out.print(safe_text(f"Method {_get(run, 'method', 'name')}, model {run.get('model')}, seed {run.get('seed')}."))
-    limits = ", ".join(f"{name} {limit}" for name, limit in about.get("budget", {}).items()) or "none"
+    limits = ", ".join(f"{name} {amount(limit)}" for name, limit in about.get("budget", {}).items()) or "none"
     out.print(safe_text(f"Budget: {limits}. Parallel: {about.get('parallel', '?')}."))
     if len(record.starts) > 1:
         out.print(safe_text(f"Started {len(record.starts)} times (resumed); the tree is that of the last."))
@@ -133,7 +133,7 @@ def _levels(record: Record, out: Console, everything: bool) -> None:
         for one in shown:
             _candidate(one, one.birth in on_path, out, everything)
         if len(shown) < len(level):
-            out.print(Text(f"    … {len(level) - len(shown)} more (--all)", style="dim"))
+            out.print(Text(f"    … {len(level) - len(shown):,} more (--all)", style="dim"))
 
 
 def _candidate(node: Node, on_path: bool, out: Console, everything: bool) -> None:
@@ -156,10 +156,10 @@ def _samples(node: Node) -> str:
 def _acts(record: Record, out: Console) -> None:
     """What people did to the run."""
     if record.acts:
-        out.print(Text(f"\nActs of a person: {len(record.acts)}", style="bold"))
+        out.print(Text(f"\nActs of a person: {len(record.acts):,}", style="bold"))
     for act in record.acts:
         where = "" if act.node is None else f" {act.label or 'the root'}"
-        more = ", ".join(f"{name} {limit:g}" for name, limit in act.budget.items())
+        more = ", ".join(f"{name} {amount(limit)}" for name, limit in act.budget.items())
         said = f": {shorten(act.text, _WIDTH)}" if act.text else f" to {more}" if more else ""
         ended = f"   [{plural(len(act.dropped), 'step')} in flight ended]" if act.dropped else ""
         by = f" by {act.by}" if act.by else ""
@@ -174,7 +174,7 @@ def _lost(record: Record, out: Console) -> None:
         ("Failed steps", [(nodes[birth].label, "", error) for birth, error in record.failures]),
     ):
         if rows:
-            out.print(Text(f"\n{title}: {len(rows)}", style="bold"))
+            out.print(Text(f"\n{title}: {len(rows):,}", style="bold"))
         for label, text, because in rows:
             out.print(safe_text(f"  below {label or 'the root'}: {shorten(text, _WIDTH)}   [{shorten(because, _WIDTH)}]"))
 
@@ -189,7 +189,7 @@ def _tail(record: Record, out: Console) -> None:
     if unread := unread_line(record.tree):
         out.print(safe_text(unread))
     if record.failures:
-        out.print(safe_text(f"Failed steps: {len(record.failures)}, the last: {shorten(record.failures[-1][1], _WIDTH)}"))
+        out.print(safe_text(f"Failed steps: {len(record.failures):,}, the last: {shorten(record.failures[-1][1], _WIDTH)}"))
     out.print(Text("\nSpent (recomputed from the replies)", style="bold"))
     out.print(spending(record.by_role, record.usage))
     for warning in record.warnings:

@@ -80,7 +80,8 @@ async def _samples(model: LanguageModel) -> tuple[bool, str]:
     if different == 1:
         text = "3 samples at temperature 1 are all the same: voting and sampling gain nothing with this model"
         return False, f"{text}; see whether the server fixes temperature or seed, else take a search with --samples 1, or another model"
-    return True, f"3 samples in {sum(s.usage.requests for s in reply.samples)} request(s), {different} of them different"
+    requests = sum(s.usage.requests for s in reply.samples)
+    return True, f"3 samples in {requests} {'request' if requests == 1 else 'requests'}, {different} of them different"
 
 
 async def _logprobs(model: LanguageModel) -> tuple[bool | None, str]:
@@ -120,7 +121,7 @@ def _cache(path: Path) -> Finding:
         found = info(path)
     except BranchwiseError as error:
         return Finding("cache", False, str(error))
-    return Finding("cache", True, f"{found.entries} replies in {path} ({found.size / 1e6:.1f} MB)")
+    return Finding("cache", True, f"{found.entries:,} {'reply' if found.entries == 1 else 'replies'} in {path} ({found.size / 1e6:.1f} MB)")
 
 
 def _disk(folder: Path) -> Finding:
