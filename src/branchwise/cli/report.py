@@ -21,7 +21,7 @@ from branchwise.problem import Kind
 from branchwise.result import Result
 from branchwise.tree import Node
 
-__all__ = ["hint", "of_tape", "print_result", "resume_command", "spending"]
+__all__ = ["hint", "of_tape", "print_result", "resume_command", "spending", "tells_resume"]
 
 
 def print_result(result: Result, console: Console) -> None:
@@ -149,3 +149,8 @@ def hint(result: Result) -> str:
     found = METHODS.get(result.method)
     wider = [f"more --{name}, " for name in ("k", "breadth", "rounds") if found is not None and name in found.settings]
     return f"another --seed, {''.join(wider)}another --method or another --model may find it{look}"
+
+
+def tells_resume(result: Result) -> bool:
+    """Whether the hint of the report names the command that goes on."""
+    return result.trace is not None and resume_command(result.trace) in hint(result)
