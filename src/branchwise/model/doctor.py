@@ -14,7 +14,7 @@ from branchwise.model.cache import cache_path, info
 from branchwise.model.structure import MODES
 from branchwise.model.weights import weights_folder
 
-__all__ = ["Finding", "examine"]
+__all__ = ["Finding", "examine", "surroundings"]
 
 SCHEMA = {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}
 LONG = "Here is a list of numbers to keep in mind: " + " ".join(map(str, range(200))) + ". "
@@ -40,8 +40,13 @@ async def examine(model: LanguageModel, *, cache: Path | None = None, folder: Pa
     elif reached.ok:
         for name, check in (("n", _samples), ("logprobs", _logprobs), ("schema", _schema), ("speed", _speed), ("prefix", _prefix)):
             yield await _tried(name, model, check)
-    yield _cache(cache or cache_path())
-    yield _disk(folder or weights_folder())
+    for found in surroundings(cache=cache, folder=folder):
+        yield found
+
+
+def surroundings(*, cache: Path | None = None, folder: Path | None = None) -> list[Finding]:
+    """What can be said without a model: cache and disk."""
+    return [_cache(cache or cache_path()), _disk(folder or weights_folder())]
 
 
 Check = Callable[[LanguageModel], Awaitable[tuple[bool | None, str]]]
