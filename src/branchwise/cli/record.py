@@ -28,8 +28,8 @@ class Record:
     starts: list[Started] = field(default_factory=list)
     stops: list[Stopped] = field(default_factory=list)
     """Every end, in order; resuming adds one."""
-    by_role: dict[str, Usage] = field(default_factory=dict)
-    """Recomputed from the replies on the tape, over all starts: what was really paid for, failed attempts left out."""
+    replies: dict[str, Usage] = field(default_factory=dict)
+    """By role, recomputed from the replies on the tape, over all starts; attempts that failed or were cut off left out."""
     warnings: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     merged: list[tuple[int, str, int]] = field(default_factory=list)
@@ -61,7 +61,7 @@ class Record:
                 record.acts.clear()
             elif isinstance(event, Call):
                 for sample in event.samples:
-                    record.by_role[event.role] = record.by_role.get(event.role, Usage()) + Usage.from_json(sample.usage)
+                    record.replies[event.role] = record.replies.get(event.role, Usage()) + Usage.from_json(sample.usage)
             elif isinstance(event, Stopped):
                 record.stops.append(event)
                 record.finished = True
@@ -74,6 +74,12 @@ class Record:
             if done is not None and done.failed:
                 record.failures.append((done.node.birth if done.node is not None else 0, done.failed))
         return record
+
+    @property
+    def by_role(self) -> dict[str, Usage]:
+        """What was spent, as the run itself told at its end (failed and abandoned calls included); by its replies while it has none."""
+        told = self.end.usage.get("by_role") if self.end is not None else None
+        return self.replies if not isinstance(told, dict) else {role: Usage.from_json(usage) for role, usage in told.items()}
 
     @property
     def usage(self) -> Usage:

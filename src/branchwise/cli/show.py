@@ -104,7 +104,7 @@ def _head(record: Record, out: Console) -> None:
     settings = about.get("settings", {})
     task = f" of task {settings.get('task_name', settings['task'])}" if isinstance(settings, dict) and "task" in settings else ""
     out.print(Text("Problem: ", style="bold") + safe_text(f"{shorten(_get(run, 'problem', 'prompt'), _WIDTH)}{task}"))
-    out.print(safe_text(f"Method {_get(run, 'method', 'name')}, model {run.get('model')}, seed {run.get('seed')}."))
+    out.print(safe_text(f"Method {_get(run, 'method', 'name')}, model {about.get('model') or run.get('model')}, seed {run.get('seed')}."))
     limits = ", ".join(f"{name} {amount(limit)}" for name, limit in about.get("budget", {}).items()) or "none"
     out.print(safe_text(f"Budget: {limits}. Parallel: {about.get('parallel', '?')}."))
     if len(record.starts) > 1:
@@ -190,7 +190,7 @@ def _tail(record: Record, out: Console) -> None:
         out.print(safe_text(unread))
     if record.failures:
         out.print(safe_text(f"Failed steps: {len(record.failures):,}, the last: {shorten(record.failures[-1][1], _WIDTH)}"))
-    out.print(Text("\nSpent (recomputed from the replies)", style="bold"))
+    out.print(Text("\nSpent" if end is not None and "by_role" in end.usage else "\nSpent (recomputed from the replies)", style="bold"))
     out.print(spending(record.by_role, record.usage))
     for warning in record.warnings:
         out.print(safe_text(f"Note: {warning}"))
