@@ -183,7 +183,7 @@ def test_the_arithmetic_of_the_paper() -> None:
 def test_the_formula_is_shown_and_a_branch_explosion_is_warned_of() -> None:
     method = Method(generate=Propose(k=5), evaluate=Value(samples=3), search=Beam(breadth=10**6, depth=6))
     worst = estimate(Toy(1), method)
-    assert worst.formula[-1].endswith(f"= {worst.calls} calls")
+    assert worst.formula[-1].endswith(f"= {worst.calls:,} calls")
     assert "branch explosion" in worst.warnings[0]
     bounded = estimate(Toy(1), method, budget=Budget(calls=50))
     assert (bounded.warnings, bounded.calls, bounded.bounded) == ((), 50, True)

@@ -70,9 +70,9 @@ def estimate(
     full, worst = _plan(problem, method, k, False), _plan(problem, method, k, True)
     total = worst.generate + worst.evaluate + worst.answer
     full_calls = (full.generate + full.evaluate + full.answer).calls
-    formula = [*_tree(method, k), *full.formula, f"total {full.generate.calls} + {full.evaluate.calls} + {full.answer.calls} = {full_calls} calls"]
+    formula = [*_tree(method, k), *full.formula, _sum(full, full_calls)]
     if total.calls != full_calls:
-        formula.append(f"at the very most {total.calls} calls, where steps give less than k thoughts and more steps fit")
+        formula.append(f"at the very most {_count(total.calls, 'call')}, where steps give less than k thoughts and more steps fit")
     calls, prompt, completion, tokens = total.calls, total.prompt_tokens, total.completion_tokens, total.tokens
     parts = (("generate", worst.generate), ("evaluate", worst.evaluate), ("answer", worst.answer))
     cost = _cost(parts, price)
@@ -130,17 +130,17 @@ def _plan(problem: Problem, method: Method, k: int | None, worst: bool) -> _Sum:
             found.generate += once * level.expand
             found.expansions += level.expand
             found.states += level.expand * each
-            found.formula.append(f"expand {level.expand} states of depth {level.depth} × {once.calls} calls = {level.expand * once.calls}")
+            found.formula.append(f"{_many('expand', level.expand, level.depth)} × {_count(once.calls, 'call')} = {level.expand * once.calls:,}")
         if level.judge and method.evaluate is not None:
             found.judged += level.judge
             bound = _judge(method, problem, size, level.judge, level.groups, level.k or k)
             thoughts = _rolled_out(method, problem, size, level.judge)
             found.generate += thoughts
             found.evaluate += bound.beyond(thoughts)
-            found.formula.append(f"judge {level.judge} states of depth {level.depth} = {bound.calls} calls")
+            found.formula.append(f"{_many('judge', level.judge, level.depth)} = {_count(bound.calls, 'call')}")
     if method.answer is not None:
         found.answer = method.answer.bound(problem, start.deeper(thought, method.search.max_depth or 0), 1)
-        found.formula.append(f"write the answer = {found.answer.calls} calls")
+        found.formula.append(f"write the answer = {_count(found.answer.calls, 'call')}")
     return found
 
 
@@ -164,10 +164,28 @@ def _tree(method: Method, k: int | None) -> list[str]:
         return []
     k, depth = k or method.generate.k, method.search.max_depth or 0
     sizes = [k**level for level in range(1, depth + 1)]
-    return [f"the whole tree: {k}^{depth} = {sizes[-1]} leaves, {sum(sizes)} thoughts on all levels"]
+    leaves = f"{sizes[-1]:,} {'leaf' if sizes[-1] == 1 else 'leaves'}"
+    return [f"the whole tree: {k}^{depth} = {leaves}, {_count(sum(sizes), 'thought')} on all levels"]
+
+
+def _many(what: str, states: int, depth: int) -> str:
+    """`expand 5 states of depth 1`."""
+    return f"{what} {_count(states, 'state')} of depth {depth}"
+
+
+def _sum(full: _Sum, calls: int) -> str:
+    """`total 5 + 45 + 1 = 51 calls`."""
+    parts = " + ".join(f"{part.calls:,}" for part in (full.generate, full.evaluate, full.answer))
+    return f"total {parts} = {_count(calls, 'call')}"
+
+
+def _count(number: int, noun: str) -> str:
+    """`1 call`, `2,000 calls`."""
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def _warnings(method: Method, states: int, calls: int) -> tuple[str, ...]:
     if calls <= 1000 and not hasattr(method.search, "max_nodes"):
         return ()
-    return (f"branch explosion: up to {states} states and {calls} calls, and no budget limits them; set --max-calls or --max-nodes",)
+    most = f"{_count(states, 'state')} and {_count(calls, 'call')}"
+    return (f"branch explosion: up to {most}, and no budget limits them; set --max-calls or --max-nodes",)

@@ -8,6 +8,8 @@ from branchwise.method import Method
 from branchwise.problem import Kind
 from branchwise.search.chain import Chain
 from branchwise.search.self_refine import SelfRefineSearch
+from branchwise.thought.base import Evaluator
+from branchwise.thought.check import Check
 from branchwise.thought.rollout import Rollout
 from branchwise.tree import Fate, Node, Tree
 
@@ -48,8 +50,8 @@ def _generator(tree: Tree) -> list[str]:
     reasons = Counter(_kind(reason) for _, _, reason in tree.dropped)
     common = f"; most often: {reasons.most_common(1)[0][0]}" if reasons else ""
     return [
-        f"the generator is the weak part: of {counts.generated} thoughts {counts.dropped} were dropped, {counts.dead} dead and {counts.merged} "
-        f"repeats{common}; raise k, use a stronger model to generate, or show it more examples"
+        f"the generator is the weak part: of {counts.generated:,} thoughts {counts.dropped:,} were dropped, {counts.dead:,} dead and "
+        f"{counts.merged:,} repeats{common}; raise k, use a stronger model to generate, or show it more examples"
     ]
 
 
@@ -63,15 +65,15 @@ def _evaluator(tree: Tree, method: Method) -> list[str]:
     judged = [node for node in tree if node.count + node.unknown and node.status.kind in (Kind.OPEN, Kind.COMPLETE)]
     samples = sum(len(node.samples) for node in judged)
     values = {node.value for node in judged if node.value is not None}
-    if samples and not values:
+    if samples and not values and not _plays(method.evaluate):
         return [
-            f"none of the {samples} judgements could be read, so no state has a value and the order of the thoughts decided; "
+            f"none of the {samples:,} judgements could be read, so no state has a value and the order of the thoughts decided; "
             "raise the evaluator's --max-tokens, or use another prompt or model"
         ]
     if unread := _unread(tree, method, judged, samples):
         return [unread]
     if len(judged) >= _MANY and len(values) == 1:
-        return [f"the evaluator gives no signal: all {len(judged)} states have the value {values.pop():.3g}, so ties went to the earlier one"]
+        return [f"the evaluator gives no signal: all {len(judged):,} states have the value {values.pop():.3g}, so ties went to the earlier one"]
     return []
 
 
@@ -81,10 +83,19 @@ def _unread(tree: Tree, method: Method, judged: list[Node], samples: int) -> str
     often = samples >= _MANY and tree.unparsed * 10 > samples * 3
     if not (blank or often or (tree.unparsed and isinstance(method.search, SelfRefineSearch))):
         return ""
-    left = f", which left {blank} of {len(judged)} thoughts without a value, behind all others" if blank else ""
-    if isinstance(method.evaluate, Rollout):
-        return f"{tree.unparsed} of {samples} rollouts ended without a verdict of the program{left}; play them deeper, or judge their ends (Rollout)"
-    return f"{tree.unparsed} of {samples} judgements could not be read{left}; raise the evaluator's --max-tokens, or use another prompt or model"
+    left = f", which left {blank:,} of {len(judged):,} thoughts without a value, behind all others" if blank else ""
+    if _plays(method.evaluate):
+        return (
+            f"{tree.unparsed:,} of {samples:,} rollouts ended without a verdict of the program{left}; "
+            "play them deeper, or judge their ends (Rollout)"
+        )
+    return f"{tree.unparsed:,} of {samples:,} judgements could not be read{left}; raise the evaluator's --max-tokens, or use another prompt or model"
+
+
+def _plays(evaluate: Evaluator | None) -> bool:
+    """Whether all samples are rollouts: a program's check beside them has none."""
+    parts = getattr(evaluate, "parts", (evaluate,))
+    return any(isinstance(part, Rollout) for part in parts) and all(isinstance(part, (Rollout, Check)) for part in parts)
 
 
 def _over_pruning(tree: Tree, method: Method) -> list[str]:

@@ -85,7 +85,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         """The tree for a notebook; model text is escaped, and cannot turn the direction of what stands beside it."""
-        calls = f"{self.usage.calls} {'call' if self.usage.calls == 1 else 'calls'}"
+        calls = f"{self.usage.calls:,} {'call' if self.usage.calls == 1 else 'calls'}"
         head = f"<b><bdi>{html.escape(self.answer or 'no answer')}</bdi></b> ({html.escape(self.stop_reason)}, {calls})"
         return f"<div>{head}{tree_html(self.tree.root, self.node)}</div>"
 

@@ -131,7 +131,9 @@ async def _solve(problem: Problem, method: Method, model: LanguageModel, setting
     recorder = Recorder(settings.resume or settings.trace, settings.listeners)
     run = None
     try:
-        about = {"budget": settings.budget.to_json(), "parallel": settings.parallel, "versions": dict(versions()), **settings.about}
+        about = {
+            "model": model.name, "budget": settings.budget.to_json(), "parallel": settings.parallel, "versions": dict(versions()), **settings.about,
+        }  # fmt: skip
         if raised := {name: limit for act in tape.acts for name, limit in act.budget.items()}:
             about["raised"] = raised  # by a person; in force again from their places on, unless the limit was given anew
         recorder.write(Started(identity, about))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -65,3 +66,23 @@ def test_a_run_stays_below_it(program: Program, method: str) -> None:
     assert run["usage"]["calls"] <= worst["calls"]
     assert run["usage"]["prompt_tokens"] <= worst["prompt_tokens"]
     assert run["usage"]["completion_tokens"] <= worst["completion_tokens"]
+
+
+def test_numbers_have_one_style_and_one_is_no_plural(program: Program) -> None:
+    told = program("estimate", HAND, *TASK, "--k", "60", "--breadth", "50").stdout
+    assert "expand 1 state of depth 0 × 1 call = 1\n" in told
+    assert "expand 50 states of depth 1 × 1 call = 50\n" in told
+    assert "judge 3,000 states of depth 2 = 9,000 calls\n" in told
+    assert "write the answer = 1 call\n" in told
+    assert "total 101 + 18,180 + 1 = 18,282 calls\n" in told
+    assert "No budget limits it. 18,282 calls are the most that this method can make." in told
+    assert "Warning: branch explosion: up to 6,060 states and 18,282 calls, and" in told
+    assert not re.search(r"\b1 \w+s\b|\d{4}", told)
+    assert "No budget limits it. 1 call is the most" in program("estimate", HAND, *TASK, "--method", "io").stdout
+
+
+def test_the_whole_tree_is_told_in_that_style(program: Program) -> None:
+    told = program("estimate", HAND, *TASK, "--method", "best_first", "--k", "12", "--max-nodes", "none").stdout
+    assert "the whole tree: 12^3 = 1,728 leaves, 1,884 thoughts on all levels\n" in told
+    told = program("estimate", HAND, *TASK, "--method", "best_first", "--k", "1", "--depth", "1").stdout
+    assert "the whole tree: 1^1 = 1 leaf, 1 thought on all levels\n" in told

@@ -39,7 +39,8 @@ def test_ctrl_c_saves_and_resume_finishes_the_same_tree_for_the_missing_calls_on
     out, err = child.communicate(timeout=240)
     assert child.returncode == 130, err
     assert "interrupted: saving" in err
-    assert f"resume with: branchwise solve --resume {trace}" in err
+    assert f"Next: go on from here: branchwise solve --resume {trace}\n" in out
+    assert "--resume" not in err, "how to go on is said once"
     assert "Stopped: cancelled" in out
     broken = shown(trace)
     assert broken["stop_reasons"] == ["cancelled"]

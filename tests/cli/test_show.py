@@ -77,3 +77,29 @@ def test_the_budget_and_each_end_of_a_resumed_run_are_told(program: Program, tmp
     assert "Started 2 times" in out
     assert "Stopped: solved (a solution was proven) (earlier: budget:calls)" in out
     assert "Budget: none" in out
+
+
+def test_limits_are_told_as_other_numbers_are(program: Program, tmp_path: Path) -> None:
+    trace = trace_of(program, tmp_path, "--max-calls", "20000", "--max-seconds", "600", "--max-cost", "0.05")
+    assert "Budget: calls 20,000, cost 0.05, seconds 600. Parallel: 8." in program("show", trace).stdout
+
+
+def test_show_and_solve_say_the_same_of_the_model_and_of_abandoned_calls(program: Program, tmp_path: Path) -> None:
+    trace = tmp_path / "t.jsonl"
+    solved = program("solve", HAND, *SCRIPT, "--trace", trace).stdout
+    lines = [json.loads(line) for line in trace.read_text().splitlines()]
+    lines[0]["about"]["model"], lines[0]["run"]["model"] = "local:qwen2.5-coder-1.5b", "llama.cpp:0123456789abcdef"
+    lines[-1]["usage"]["by_role"]["evaluate"]["calls"] += 7
+    other = tmp_path / "other.jsonl"
+    other.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    out = program("show", other).stdout
+    assert "Method tot_bfs, model local:qwen2.5-coder-1.5b, seed 0." in out
+    told = program("show", trace).stdout
+
+    def table(text: str) -> list[str]:
+        return text.split("\nSpent\n")[1].split("\n\n")[0].split("\n")
+
+    assert table(told) == table(solved)
+    assert table(out)[-1].split()[:2] == ["total", "32"], "25, and 7 that were cut off"
+    (tmp_path / "cut.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines[:-1]))
+    assert "\nSpent (recomputed from the replies)\n" in program("show", tmp_path / "cut.jsonl").stdout

@@ -14,6 +14,7 @@ from rich.text import Text
 from branchwise.bench.desk import Desk
 from branchwise.bench.purse import Sum
 from branchwise.bench.rows import Row
+from branchwise.cli.ends import reason
 from branchwise.cli.pulse import Pulse, beating
 from branchwise.cli.text import dollars, error_console, plural, safe_text, seconds, shorten
 
@@ -49,7 +50,7 @@ class Live:
         self.bar = Progress(counts, BarColumn(bar_width=10), _Rate(self.rate), console=error_console())
         self._task = self.bar.add_task("units", total=self._total, completed=self._done)
         if self._done:
-            say(f"{plural(self._done, 'unit')} of {self._total} have a row already")
+            say(f"{plural(self._done, 'unit')} of {self._total:,} {'has' if self._done == 1 else 'have'} a row already")
 
     @asynccontextmanager
     async def shown(self) -> AsyncIterator[None]:
@@ -67,7 +68,7 @@ class Live:
     def row(self, row: Row) -> None:
         """Tell of one row."""
         self._done += 1
-        told = row.error if row.status == "failed" else row.answer or row.stop_reason
+        told = row.error if row.status == "failed" else row.answer or reason(row.stop_reason, row.method, answered=False)
         spent = f"{plural(row.spent.calls, 'call')}, {plural(row.spent.tokens, 'token')}, {seconds(row.seconds)}"
         where = f"{row.task} {shorten(row.item, 24)} {row.method}"
         text = f"[{self._done}/{self._total}] {where}: {row.verdict.replace('_', ' ')}, {shorten(told, 80)} ({spent})"

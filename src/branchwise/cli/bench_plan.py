@@ -11,7 +11,7 @@ import click
 from branchwise.bench.grid import Grid, Route, Unit
 from branchwise.bench.spec import Equal
 from branchwise.budget import Price
-from branchwise.cli.text import console, document, dollars, plural, safe_text
+from branchwise.cli.text import amount, console, document, dollars, plural, safe_text
 from branchwise.errors import UsageError
 from branchwise.estimate import estimate
 
@@ -111,7 +111,7 @@ def _print(cells: Mapping[tuple[str, str, str], _Cell], total: _Cell, equal: Equ
     if equal is None or (equal.amount is None and equal.by == "tokens"):
         out.print(safe_text("Tokens: a prompt of n bytes is taken for n tokens, a reply for as long as it may be. Likely: a quarter of it."))
     if equal is not None:
-        given = f"what the dearest method takes on the mean, in {equal.by}," if equal.amount is None else f"{equal.amount:g} {equal.by}"
+        given = f"what the dearest method takes on the mean, in {equal.by}," if equal.amount is None else f"{amount(equal.amount)} {equal.by}"
         out.print(safe_text(f"Equal budget: {given} for each item and method. What is paid is more by a part of a step: see docs/bench.md."))
         if equal.by == "tokens" and equal.amount is not None:
             out.print(safe_text("Likely tokens are the same: each method spends the amount, repeated until it is used up."))

@@ -24,7 +24,7 @@ from branchwise.cli.opening import Interrupted, PullBar
 from branchwise.cli.options import retry_option, retry_policy
 from branchwise.cli.page import CommandPage, Option, arguments
 from branchwise.cli.signals import interruptible
-from branchwise.cli.text import document, plain
+from branchwise.cli.text import document, plain, plural
 from branchwise.errors import UsageError
 from branchwise.model.secrets import mask
 from branchwise.solve import Stop
@@ -95,8 +95,9 @@ def run_command(**flags: Any) -> int:
         click.echo("interrupted; what is done is kept, and the same command goes on", err=True)
         return INTERRUPTED
     if counts["missing"]:
+        left = f"{plural(counts['missing'], 'unit')} {'is' if counts['missing'] == 1 else 'are'}"
         reason = f"the limit of {empty} of the whole" if empty else "a limit of the whole"
-        click.echo(f"{reason} is reached: {counts['missing']} units are left; the same command with a larger one goes on", err=True)
+        click.echo(f"{reason} is reached: {left} left; the same command with a larger one goes on", err=True)
         return NO_ANSWER
     return FAILED if any(row.status == "failed" for row in desk.done.values()) else ANSWER
 
@@ -161,9 +162,9 @@ def _rate(given: Any) -> float | None:
 
 
 def _text(told: Mapping[str, Any], folder: Path) -> str:
-    lines = [f"{told['units']:,} units: " + ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in told["rows"].items() if count)]
+    lines = [f"{plural(told['units'], 'unit')}: " + ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in told["rows"].items() if count)]
     lines += [
-        f"  {one['task']:<12} {one['method']:<24} {one['model']:<24} {one['mean_score']:.3f} mean score of {one['rows']:,} rows, "
+        f"  {one['task']:<12} {one['method']:<24} {one['model']:<24} {one['mean_score']:.3f} mean score of {plural(one['rows'], 'row')}, "
         f"{one['tokens']:,.0f} tokens a unit"
         for one in told["cells"]
     ]

@@ -43,7 +43,7 @@ def info_command(as_json: bool) -> None:
     if as_json:
         click.echo(document({"path": str(found.path), "entries": found.entries, "bytes": found.size, "models": models}))
         return
-    click.echo(f"{found.path}\n{found.entries:,} replies, {found.size / 1e6:,.1f} MB")
+    click.echo(f"{found.path}\n{_replies(found.entries)}, {found.size / 1e6:,.1f} MB")
     for name, count in models.items():
         click.echo(plain(f"  {count:>9,}  {name}"))
 
@@ -55,4 +55,8 @@ def clear_command(older_than: float | None) -> None:
     if older_than is not None and older_than < 0:
         raise UsageError("--older-than is a number of days, at least 0")
     gone = clear(cache_file(), older_than=None if older_than is None else older_than * 86400)
-    click.echo(f"{gone:,} replies removed from {cache_file()}")
+    click.echo(f"{_replies(gone)} removed from {cache_file()}")
+
+
+def _replies(count: int) -> str:
+    return f"{count:,} {'reply' if count == 1 else 'replies'}"

@@ -86,7 +86,7 @@ def pull_command(name: str, folder: Path | None) -> None:
     """
     bar = PullBar(dataset(name).name, lambda text: click.echo(plain(text), err=True))
     try:
-        with interruptible(bar.broken.set):
+        with interruptible(bar.broken.set, lambda: "keeping what is downloaded"):
             path = pull(name, folder or data_folder(), bar)
     except Interrupted as error:
         click.echo(plain(str(error)), err=True)

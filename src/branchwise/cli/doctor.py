@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,10 @@ from branchwise.cli.opening import opened
 from branchwise.cli.page import CommandPage, Option
 from branchwise.cli.places import cache_file, weights_folder
 from branchwise.cli.text import document, plain
-from branchwise.model.doctor import Finding, examine
+from branchwise.errors import BranchwiseError
+from branchwise.model.doctor import Finding, examine, surroundings
+from branchwise.model.engines import lacking
+from branchwise.model.registry import ModelSpec, parse_spec
 
 __all__ = ["doctor_command"]
 
@@ -51,12 +56,34 @@ async def _examine(model: str, key_file: Path | None, quiet: bool) -> list[dict[
         click.echo(plain(text), err=True)
 
     rows: list[dict[str, Any]] = []
-    async with opened(model, parallel=8, key_file=key_file, say=say) as ready:
-        async for finding in examine(ready, cache=cache_file(), folder=weights_folder()):
-            rows.append({"check": finding.check, "ok": finding.ok, "text": finding.text})
-            if not quiet:
-                click.echo(plain(_line(finding)))
+    async for finding in _findings(parse_spec(model), model, key_file, say):
+        rows.append({"check": finding.check, "ok": finding.ok, "text": finding.text})
+        if not quiet:
+            click.echo(plain(_line(finding)))
     return rows
+
+
+async def _findings(spec: ModelSpec, model: str, key_file: Path | None, say: Callable[[str], None]) -> AsyncIterator[Finding]:
+    """One after the other; a model that cannot be opened is a finding, and ends the checks of its abilities alone."""
+    places = {"cache": cache_file(), "folder": weights_folder()}
+    async with AsyncExitStack() as stack:
+        bad = _without_engine(spec)
+        try:
+            ready = None if bad else await stack.enter_async_context(opened(model, parallel=8, key_file=key_file, say=say))
+        except BranchwiseError as error:
+            ready, bad = None, Finding("model", False, str(error))
+        if bad is not None:
+            for finding in (bad, *surroundings(**places)):
+                yield finding
+        elif ready is not None:
+            async for finding in examine(ready, **places):
+                yield finding
+
+
+def _without_engine(spec: ModelSpec) -> Finding | None:
+    """Told before weights are fetched that nothing here could run."""
+    missing = lacking(dict(spec.options).get("engine", "")) if spec.kind == "local" else ""
+    return Finding("engine", False, missing) if missing else None
 
 
 def _line(finding: Finding) -> str:

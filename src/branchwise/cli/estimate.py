@@ -97,7 +97,7 @@ def _document(worst: list[Estimate], settings: Settings) -> dict[str, Any]:
 
 def _print(worst: list[Estimate], settings: Settings, out: Console, dated: str | None) -> None:
     total, first = _total(worst), worst[0]
-    more = f", {len(worst)} problems" if len(worst) > 1 else ""
+    more = f", {len(worst):,} problems" if len(worst) > 1 else ""
     out.print(safe_text(f"Worst case of {settings.method} on {settings.task_name}{more}, model {model_name(settings.model)}:"))
     out.print(safe_text(f"  states  {total['states']:,} generated, {total['judged']:,} judged"))
     out.print(safe_text(f"  calls   {total['calls']:,}"))
@@ -121,6 +121,7 @@ def _print(worst: list[Estimate], settings: Settings, out: Console, dated: str |
     for formula in first.formula:
         out.print(safe_text(f"  {formula}"))
     if not first.bounded:
-        out.print(safe_text(f"\nNo budget limits it. {plural(total['calls'], 'call')} is the most that this method can make."))
+        is_ = "is" if total["calls"] == 1 else "are"
+        out.print(safe_text(f"\nNo budget limits it. {plural(total['calls'], 'call')} {is_} the most that this method can make."))
     for warning in first.warnings:
         out.print(safe_text(f"Warning: {warning}"))

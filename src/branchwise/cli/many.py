@@ -16,6 +16,7 @@ import click
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from branchwise.batch import BatchItem, Summary, outcome, solve_many
+from branchwise.cli.ends import reason
 from branchwise.cli.faults import ANSWER, FAILED, INTERRUPTED
 from branchwise.cli.opening import Interrupted, PullBar, opened_by_role, reply_cache
 from branchwise.cli.options import retry_policy
@@ -157,7 +158,7 @@ async def _run(
 
     out: Path = flags["out"]
     traces = None if flags["trace"] == "none" else out.with_name(f"{out.stem}.traces")
-    progress = _Progress(items, rows, say)
+    progress = _Progress(items, rows, say, settings.method)
     price = settings.price(flags["prices"])
     try:
         with interruptible(interrupt), ExitStack() as stack:
@@ -184,8 +185,8 @@ async def _run(
 class _Progress:
     """A line an item, and on a terminal a bar below them; elsewhere a line now and then of what is spent."""
 
-    def __init__(self, items: Sequence[BatchItem], rows: Rows, say: Callable[[str], None]) -> None:
-        self._say, self._total = say, len(items)
+    def __init__(self, items: Sequence[BatchItem], rows: Rows, say: Callable[[str], None], method: str) -> None:
+        self._say, self._total, self._method = say, len(items), method
         self._done = sum(item.id in rows.done for item in items)
         columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         self.bar = Progress(*columns, console=error_console())
@@ -193,13 +194,13 @@ class _Progress:
         self.tally = Tally()
         self.pulse = Pulse(say, lambda: f"still running: {self._done}/{self._total} problems, {self.tally.line()}")
         if self._done:
-            say(f"{plural(self._done, 'problem')} of {self._total} are in the results already")
+            say(f"{plural(self._done, 'problem')} of {self._total:,} {'is' if self._done == 1 else 'are'} in the results already")
 
     def row(self, row: Mapping[str, Any]) -> None:
         """Tell of one row."""
         self._done = min(self._total, self._done + 1)
         end = outcome(row)
-        told = row["error"] if end == "failed" else row["answer"] or row["stop_reason"]
+        told = row["error"] if end == "failed" else row["answer"] or reason(row["stop_reason"], self._method, answered=False)
         spent = f"{plural(row['usage'].get('calls', 0), 'call')}, {seconds(row['seconds'])}"
         text = f"[{self._done}/{self._total}] {shorten(row['id'], 40)}: {end.replace('_', ' ')}, {shorten(told, 100)} ({spent})"
         if self.bar.live.is_started:
@@ -216,10 +217,10 @@ def _print(summary: Summary, rows: Rows, settings: Settings, as_json: bool) -> N
         return
     out = console()
     names = ("solved", "wrong", "unknown", "no_answer", "failed", "missing")
-    counts = ", ".join(f"{getattr(summary, name)} {name.replace('_', ' ')}" for name in names if getattr(summary, name) or name == "solved")
+    counts = ", ".join(f"{getattr(summary, name):,} {name.replace('_', ' ')}" for name in names if getattr(summary, name) or name == "solved")
     out.print(safe_text(f"{plural(summary.items, 'problem')}: {counts}"))
     if summary.skipped:
-        out.print(safe_text(f"{summary.skipped} had been run before"))
+        out.print(safe_text(f"{summary.skipped:,} had been run before"))
     out.print(spending({}, summary.usage))
     per = summary.usage.calls / max(1, summary.items - summary.missing)
     cost = dollars(None if summary.usage.cost is None else summary.usage.cost / 1e6)

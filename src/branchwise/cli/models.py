@@ -74,7 +74,7 @@ def pull_command(name: str) -> None:
     """
     bar = PullBar(known(name).name, lambda text: click.echo(plain(text), err=True))
     try:
-        with interruptible(bar.broken.set):
+        with interruptible(bar.broken.set, lambda: "keeping what is downloaded"):
             path = pull(name, weights_folder(), bar)
     except Interrupted as error:
         click.echo(plain(str(error)), err=True)

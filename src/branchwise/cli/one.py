@@ -10,7 +10,7 @@ import click
 
 from branchwise.cli.faults import ANSWER, FAILED, INTERRUPTED, NO_ANSWER, report
 from branchwise.cli.page import arguments
-from branchwise.cli.report import of_tape, print_result, resume_command
+from branchwise.cli.report import of_tape, print_result, resume_command, tells_resume
 from branchwise.cli.running import Broken, Plan, run
 from branchwise.cli.solving import plan_of
 from branchwise.cli.text import console, document, plain
@@ -25,7 +25,7 @@ def run_one(flags: Mapping[str, Any]) -> int:
 
 
 def _finish(plan: Plan, as_json: bool) -> int:
-    """Run, print, and say where the trace is."""
+    """Run, print, and say where the trace is; how to go on is said once."""
     debug = "--debug" in arguments()
     code = None
     try:
@@ -40,7 +40,7 @@ def _finish(plan: Plan, as_json: bool) -> int:
         click.echo(document(result.to_json()))
     else:
         print_result(result, console())
-    _where(plan, result, resumable=result.unfinished)
+    _where(plan, result, resumable=result.unfinished and (as_json or not tells_resume(result)))
     return exit_of(result) if code is None else code
 
 
@@ -49,9 +49,11 @@ def _where(plan: Plan, result: Result, resumable: bool) -> None:
     if trace is None:
         return
     plan.say(f"\ntrace: {trace}\n  show it:     branchwise show {shlex.quote(str(trace))}")
+    if not resumable or (result.stop_reason == "failed" and of_tape(result)):
+        return
     if result.stop_reason == "cancelled":
         click.echo(f"  resume with: {plain(resume_command(trace))}", err=True)
-    elif resumable and not (result.stop_reason == "failed" and of_tape(result)):
+    else:
         plan.say(f"  resume with: {resume_command(trace)}")
 
 

@@ -13,7 +13,10 @@ from branchwise.problem import Kind
 from branchwise.trace import Call, Expanded, Started, Steered, Stopped, Warned, read_trace
 from branchwise.tree import Fate, Node, Tree
 
-__all__ = ["Record", "ranked", "why"]
+__all__ = ["CANNOT_TELL", "Record", "ranked", "why"]
+
+CANNOT_TELL = "the program cannot tell"
+"""What `check` says of a state that no program decides."""
 
 
 @dataclass(slots=True)
@@ -25,8 +28,8 @@ class Record:
     starts: list[Started] = field(default_factory=list)
     stops: list[Stopped] = field(default_factory=list)
     """Every end, in order; resuming adds one."""
-    by_role: dict[str, Usage] = field(default_factory=dict)
-    """Recomputed from the replies on the tape, over all starts: what was really paid for, failed attempts left out."""
+    replies: dict[str, Usage] = field(default_factory=dict)
+    """By role, recomputed from the replies on the tape, over all starts; attempts that failed or were cut off left out."""
     warnings: list[str] = field(default_factory=list)
     notices: list[str] = field(default_factory=list)
     merged: list[tuple[int, str, int]] = field(default_factory=list)
@@ -58,7 +61,7 @@ class Record:
                 record.acts.clear()
             elif isinstance(event, Call):
                 for sample in event.samples:
-                    record.by_role[event.role] = record.by_role.get(event.role, Usage()) + Usage.from_json(sample.usage)
+                    record.replies[event.role] = record.replies.get(event.role, Usage()) + Usage.from_json(sample.usage)
             elif isinstance(event, Stopped):
                 record.stops.append(event)
                 record.finished = True
@@ -71,6 +74,12 @@ class Record:
             if done is not None and done.failed:
                 record.failures.append((done.node.birth if done.node is not None else 0, done.failed))
         return record
+
+    @property
+    def by_role(self) -> dict[str, Usage]:
+        """What was spent, as the run itself told at its end (failed and abandoned calls included); by its replies while it has none."""
+        told = self.end.usage.get("by_role") if self.end is not None else None
+        return self.replies if not isinstance(told, dict) else {role: Usage.from_json(usage) for role, usage in told.items()}
 
     @property
     def usage(self) -> Usage:
@@ -148,10 +157,12 @@ def _node(node: Node, on_path: set[int]) -> dict[str, Any]:
 
 
 def why(node: Node) -> str:
-    """Why a node is pruned or dead, or what the evaluator said."""
+    """Why a node is pruned or dead, or what the evaluator said. That a program could not tell is left out where another evaluator did."""
     if node.status.kind is Kind.DEAD:
         return node.status.reason
-    return node.fate_reason if node.fate is Fate.PRUNED else node.reason
+    if node.fate is Fate.PRUNED:
+        return node.fate_reason
+    return node.reason if node.value is None else "; ".join(said for said in node.reason.split("; ") if said != CANNOT_TELL)
 
 
 def ranked(level: Sequence[Node], on_path: set[int]) -> list[Node]:

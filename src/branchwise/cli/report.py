@@ -11,15 +11,17 @@ from rich.text import Text
 
 from branchwise.budget import Usage
 from branchwise.cli.compared import print_compared
+from branchwise.cli.ends import reason
 from branchwise.cli.kinds import counts_line
 from branchwise.cli.text import dollars, line, plain, safe_text, seconds, value
+from branchwise.cli.unread import unread_line
 from branchwise.methods import METHODS
 from branchwise.model.faults import NO_CONNECTION
 from branchwise.problem import Kind
 from branchwise.result import Result
 from branchwise.tree import Node
 
-__all__ = ["hint", "of_tape", "print_result", "resume_command", "spending"]
+__all__ = ["hint", "of_tape", "print_result", "resume_command", "spending", "tells_resume"]
 
 
 def print_result(result: Result, console: Console) -> None:
@@ -34,11 +36,12 @@ def print_result(result: Result, console: Console) -> None:
             print_step(number, node, console)
     print_compared(result, console)
     console.print(safe_text(f"\nThoughts: {counts_line(result.tree)}"))
-    if result.tree.unparsed:
-        console.print(safe_text(f"Judgements that could not be read: {result.tree.unparsed}"))
+    if unread := unread_line(result.tree):
+        console.print(safe_text(unread))
     console.print(Text("\nSpent", style="bold"))
     console.print(spending(result.by_role, result.usage))
-    console.print(safe_text(f"\nTime: {seconds(result.seconds)}. Stopped: {result.stop_reason} ({reason(result.stop_reason)})."))
+    why = reason(result.stop_reason, result.method, result.answer is not None)
+    console.print(safe_text(f"\nTime: {seconds(result.seconds)}. Stopped: {result.stop_reason} ({why})."))
     console.print(safe_text(f"Method {result.method}, model {result.model}, seed {result.seed}."))
     if result.error:
         console.print(safe_text(f"{'Failed' if result.stop_reason == 'failed' else 'Last failure of a step'}: {result.error}"))
@@ -68,33 +71,31 @@ def verdict(result: Result) -> str:
     return "no: by the rules of the task this is not a solution"
 
 
-_REASONS = {
-    "solved": "a solution was proven",
-    "exhausted": "nothing was left to try",
-    "max_depth": "the search reached its depth",
-    "approved": "a person approved the answer",
-    "cancelled": "interrupted",
-    "failed": "something broke",
-}
-
-
-def reason(stop: str) -> str:
-    """A stop reason in words."""
-    kind, _, limit = stop.partition(":")
-    return f"the limit on {limit} was reached" if kind == "budget" else _REASONS.get(stop, stop)
+_COLUMNS = ("role", "calls", "requests", "prompt tokens", "of them cached", "reply tokens", "cost")
+_WIDTH = 80
+"""Columns of the narrowest terminal that a table is made for."""
 
 
 def spending(by_role: Mapping[str, Usage], total: Usage) -> Table:
-    """A table: a row a role, and the total."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for name in ("role", "calls", "requests", "prompt tokens", "of them cached", "reply tokens", "cost"):
+    """A table: a row a role, and the total; within 80 columns. Numbers that are our own estimate have a ~, which a line below explains."""
+    rows = [(line(name), *_spent(usage)) for name, usage in [*sorted(by_role.items()), ("total", total)]]
+    wide = sum(max(map(len, column)) for column in zip(_COLUMNS, *rows, strict=True)) + 2 * (len(_COLUMNS) - 1) > _WIDTH
+    table = Table(box=None, pad_edge=False, padding=(0, 1 if wide else 2, 0, 0), caption_justify="left", caption_style="dim")
+    for name in _COLUMNS:
         table.add_column(name, justify="left" if name == "role" else "right", header_style="dim", no_wrap=True)
-    for name, usage in [*sorted(by_role.items()), ("total", total)]:
-        cost = dollars(None if usage.cost is None else usage.cost / 1e6)
-        numbers = (usage.calls, usage.requests, usage.prompt_tokens, usage.cached_prompt_tokens, usage.completion_tokens)
-        estimated = " (estimated)" if usage.estimated else ""
-        table.add_row(line(name), *(f"{number:,}" for number in numbers), cost + estimated, style="bold" if name == "total" else "")
+    for row in rows:
+        table.add_row(*row, style="bold" if row is rows[-1] else "")
+    if total.estimated:
+        table.caption = "~ our own estimate: the server did not say for every reply"
     return table
+
+
+def _spent(usage: Usage) -> tuple[str, ...]:
+    """Calls, requests, tokens and cost; tokens that were estimated, and a cost by them, with a ~."""
+    mark = "~" if usage.estimated else ""
+    cost = dollars(None if usage.cost is None else usage.cost / 1e6)
+    tokens = (f"{mark}{usage.prompt_tokens:,}", f"{usage.cached_prompt_tokens:,}", f"{mark}{usage.completion_tokens:,}")
+    return f"{usage.calls:,}", f"{usage.requests:,}", *tokens, f"{mark}{cost}" if usage.cost else cost
 
 
 def resume_command(trace: object, more: str = "") -> str:
@@ -148,3 +149,8 @@ def hint(result: Result) -> str:
     found = METHODS.get(result.method)
     wider = [f"more --{name}, " for name in ("k", "breadth", "rounds") if found is not None and name in found.settings]
     return f"another --seed, {''.join(wider)}another --method or another --model may find it{look}"
+
+
+def tells_resume(result: Result) -> bool:
+    """Whether the hint of the report names the command that goes on."""
+    return result.trace is not None and resume_command(result.trace) in hint(result)

@@ -71,7 +71,7 @@ async def _run(plan: Plan) -> Result:
         loop.call_soon_threadsafe(stop.now)
 
     try:
-        with interruptible(interrupt):
+        with interruptible(interrupt, lambda: "saving" if view.started and (plan.resume or plan.trace) else "stopping"):
             person = asks(plan.method.evaluate)
             opening = opened_by_role(
                 settings.model, settings.models, person=person, parallel=settings.parallel, key_file=plan.key_file, say=plan.say, bar=bar,

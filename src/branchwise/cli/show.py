@@ -9,12 +9,14 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from branchwise.cli.ends import reason
 from branchwise.cli.faults import EXITS
 from branchwise.cli.kinds import MARKS, counts_line, fate, kinds_line
 from branchwise.cli.page import CommandPage, Option
 from branchwise.cli.record import Record, ranked, why
-from branchwise.cli.report import print_step, reason, resume_command, spending
-from branchwise.cli.text import console, document, plain, plural, safe_text, shorten, value
+from branchwise.cli.report import print_step, resume_command, spending
+from branchwise.cli.text import amount, console, document, plain, plural, safe_text, shorten, value
+from branchwise.cli.unread import unread_line
 from branchwise.errors import UsageError
 from branchwise.tree import Node
 
@@ -56,8 +58,9 @@ Examples:
 def show_command(trace: Path, everything: bool, as_json: bool, html: Path | None) -> None:
     """Show how a run went: TRACE is the file that `solve` names when it ends.
 
-    For each step of the search: the thoughts, each with its value in [0, 1] and the single judgements that made it (? could not be
-    read), and what became of it. Then the path of the answer, what was spent by role (recomputed from the replies), and why it ended.
+    For each step of the search: the thoughts, each with its value in [0, 1] and the single judgements that made it (? gave no
+    value: it could not be read, or a rollout ended without a verdict), and what became of it. Then the path of the answer, what
+    was spent by role, and why it ended.
     Unfinished traces, and those cut off by a kill, are shown as far as they go.
 
     \b
@@ -101,8 +104,8 @@ def _head(record: Record, out: Console) -> None:
     settings = about.get("settings", {})
     task = f" of task {settings.get('task_name', settings['task'])}" if isinstance(settings, dict) and "task" in settings else ""
     out.print(Text("Problem: ", style="bold") + safe_text(f"{shorten(_get(run, 'problem', 'prompt'), _WIDTH)}{task}"))
-    out.print(safe_text(f"Method {_get(run, 'method', 'name')}, model {run.get('model')}, seed {run.get('seed')}."))
-    limits = ", ".join(f"{name} {limit}" for name, limit in about.get("budget", {}).items()) or "none"
+    out.print(safe_text(f"Method {_get(run, 'method', 'name')}, model {about.get('model') or run.get('model')}, seed {run.get('seed')}."))
+    limits = ", ".join(f"{name} {amount(limit)}" for name, limit in about.get("budget", {}).items()) or "none"
     out.print(safe_text(f"Budget: {limits}. Parallel: {about.get('parallel', '?')}."))
     if len(record.starts) > 1:
         out.print(safe_text(f"Started {len(record.starts)} times (resumed); the tree is that of the last."))
@@ -130,7 +133,7 @@ def _levels(record: Record, out: Console, everything: bool) -> None:
         for one in shown:
             _candidate(one, one.birth in on_path, out, everything)
         if len(shown) < len(level):
-            out.print(Text(f"    … {len(level) - len(shown)} more (--all)", style="dim"))
+            out.print(Text(f"    … {len(level) - len(shown):,} more (--all)", style="dim"))
 
 
 def _candidate(node: Node, on_path: bool, out: Console, everything: bool) -> None:
@@ -153,10 +156,10 @@ def _samples(node: Node) -> str:
 def _acts(record: Record, out: Console) -> None:
     """What people did to the run."""
     if record.acts:
-        out.print(Text(f"\nActs of a person: {len(record.acts)}", style="bold"))
+        out.print(Text(f"\nActs of a person: {len(record.acts):,}", style="bold"))
     for act in record.acts:
         where = "" if act.node is None else f" {act.label or 'the root'}"
-        more = ", ".join(f"{name} {limit:g}" for name, limit in act.budget.items())
+        more = ", ".join(f"{name} {amount(limit)}" for name, limit in act.budget.items())
         said = f": {shorten(act.text, _WIDTH)}" if act.text else f" to {more}" if more else ""
         ended = f"   [{plural(len(act.dropped), 'step')} in flight ended]" if act.dropped else ""
         by = f" by {act.by}" if act.by else ""
@@ -171,7 +174,7 @@ def _lost(record: Record, out: Console) -> None:
         ("Failed steps", [(nodes[birth].label, "", error) for birth, error in record.failures]),
     ):
         if rows:
-            out.print(Text(f"\n{title}: {len(rows)}", style="bold"))
+            out.print(Text(f"\n{title}: {len(rows):,}", style="bold"))
         for label, text, because in rows:
             out.print(safe_text(f"  below {label or 'the root'}: {shorten(text, _WIDTH)}   [{shorten(because, _WIDTH)}]"))
 
@@ -183,11 +186,11 @@ def _tail(record: Record, out: Console) -> None:
         for number, step in enumerate(node.path, 1):
             print_step(number, step, out)
     out.print(safe_text(f"\nThoughts: {counts_line(record.tree)}"))
-    if record.tree.unparsed:
-        out.print(safe_text(f"Judgements that could not be read: {record.tree.unparsed}"))
+    if unread := unread_line(record.tree):
+        out.print(safe_text(unread))
     if record.failures:
-        out.print(safe_text(f"Failed steps: {len(record.failures)}, the last: {shorten(record.failures[-1][1], _WIDTH)}"))
-    out.print(Text("\nSpent (recomputed from the replies)", style="bold"))
+        out.print(safe_text(f"Failed steps: {len(record.failures):,}, the last: {shorten(record.failures[-1][1], _WIDTH)}"))
+    out.print(Text("\nSpent" if end is not None and "by_role" in end.usage else "\nSpent (recomputed from the replies)", style="bold"))
     out.print(spending(record.by_role, record.usage))
     for warning in record.warnings:
         out.print(safe_text(f"Note: {warning}"))
@@ -197,6 +200,7 @@ def _tail(record: Record, out: Console) -> None:
     before = f" (earlier: {', '.join(stop.reason for stop in record.stops[:-1])})" if len(record.stops) > 1 else ""
     out.print(Text("\nAnswer: ", style="bold") + safe_text(end.answer or "none", "bold green" if end.solved else ""))
     solved = {True: "yes", False: "no", None: "not known"}[end.solved]
-    out.print(safe_text(f"Solved: {solved}. Stopped: {end.reason} ({reason(end.reason)}){before}."))
+    why = reason(end.reason, _get(record.starts[-1].run, "method", "name"), end.answer is not None)
+    out.print(safe_text(f"Solved: {solved}. Stopped: {end.reason} ({why}){before}."))
     if end.error:
         out.print(safe_text(f"Error: {end.error}"))

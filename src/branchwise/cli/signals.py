@@ -16,8 +16,11 @@ __all__ = ["interruptible"]
 
 
 @contextlib.contextmanager
-def interruptible(stop: Callable[[], None]) -> Iterator[None]:
-    """While the body runs, SIGINT and SIGTERM call `stop` once; the next one leaves at once (the trace is written line by line)."""
+def interruptible(stop: Callable[[], None], doing: Callable[[], str] = lambda: "saving") -> Iterator[None]:
+    """While the body runs, SIGINT and SIGTERM call `stop` once; the next one leaves at once (the trace is written line by line).
+
+    `doing` says what is done until the end.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -28,7 +31,8 @@ def interruptible(stop: Callable[[], None]) -> Iterator[None]:
         if asked:
             os._exit(INTERRUPTED)
         asked = True
-        os.write(2, b"\ninterrupted: saving; once more to leave at once\n" if sys.stderr.isatty() else b"interrupted: saving\n")
+        said = f"interrupted: {doing()}"
+        os.write(2, (f"\n{said}; once more to leave at once\n" if sys.stderr.isatty() else f"{said}\n").encode())
         stop()
 
     old = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}

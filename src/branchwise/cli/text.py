@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-__all__ = ["console", "document", "dollars", "error_console", "line", "plain", "plural", "safe_text", "seconds", "shorten", "value"]
+__all__ = ["amount", "console", "document", "dollars", "error_console", "line", "plain", "plural", "safe_text", "seconds", "shorten", "value"]
 
 _UNSAFE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]"
@@ -74,6 +74,13 @@ def _escaped(match: re.Match[str]) -> str:
 def plural(count: int, noun: str) -> str:
     """`1 call`, `2,000 calls`."""
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def amount(limit: object) -> str:
+    """A limit as it was given: `20,000`, `0.05`, `1.5`."""
+    if isinstance(limit, float) and limit.is_integer():
+        limit = int(limit)
+    return f"{limit:,}" if isinstance(limit, (int, float)) else str(limit)
 
 
 def dollars(cost: float | None) -> str:

@@ -14,7 +14,7 @@ from branchwise.model.cache import cache_path, info
 from branchwise.model.structure import MODES
 from branchwise.model.weights import weights_folder
 
-__all__ = ["Finding", "examine"]
+__all__ = ["Finding", "examine", "surroundings"]
 
 SCHEMA = {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}
 LONG = "Here is a list of numbers to keep in mind: " + " ".join(map(str, range(200))) + ". "
@@ -40,8 +40,13 @@ async def examine(model: LanguageModel, *, cache: Path | None = None, folder: Pa
     elif reached.ok:
         for name, check in (("n", _samples), ("logprobs", _logprobs), ("schema", _schema), ("speed", _speed), ("prefix", _prefix)):
             yield await _tried(name, model, check)
-    yield _cache(cache or cache_path())
-    yield _disk(folder or weights_folder())
+    for found in surroundings(cache=cache, folder=folder):
+        yield found
+
+
+def surroundings(*, cache: Path | None = None, folder: Path | None = None) -> list[Finding]:
+    """What can be said without a model: cache and disk."""
+    return [_cache(cache or cache_path()), _disk(folder or weights_folder())]
 
 
 Check = Callable[[LanguageModel], Awaitable[tuple[bool | None, str]]]
@@ -80,7 +85,8 @@ async def _samples(model: LanguageModel) -> tuple[bool, str]:
     if different == 1:
         text = "3 samples at temperature 1 are all the same: voting and sampling gain nothing with this model"
         return False, f"{text}; see whether the server fixes temperature or seed, else take a search with --samples 1, or another model"
-    return True, f"3 samples in {sum(s.usage.requests for s in reply.samples)} request(s), {different} of them different"
+    requests = sum(s.usage.requests for s in reply.samples)
+    return True, f"3 samples in {requests} {'request' if requests == 1 else 'requests'}, {different} of them different"
 
 
 async def _logprobs(model: LanguageModel) -> tuple[bool | None, str]:
@@ -120,7 +126,7 @@ def _cache(path: Path) -> Finding:
         found = info(path)
     except BranchwiseError as error:
         return Finding("cache", False, str(error))
-    return Finding("cache", True, f"{found.entries} replies in {path} ({found.size / 1e6:.1f} MB)")
+    return Finding("cache", True, f"{found.entries:,} {'reply' if found.entries == 1 else 'replies'} in {path} ({found.size / 1e6:.1f} MB)")
 
 
 def _disk(folder: Path) -> Finding:

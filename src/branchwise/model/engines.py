@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -11,7 +12,7 @@ from branchwise.model.base import LanguageModel
 from branchwise.model.local import Local, LocalSettings
 from branchwise.model.openvino import OpenVINO, installed
 
-__all__ = ["ENGINES", "WIDE", "open_local", "to_have_again"]
+__all__ = ["ENGINES", "WIDE", "lacking", "open_local", "to_have_again"]
 
 ENGINES = ("llama", "openvino")
 """What `?engine=` may say."""
@@ -55,6 +56,14 @@ async def open_local(
         why = ", which gives the log-probabilities that this run reads" if wide and settings.alternatives and not engine else ""
         tell(f"engine: llama.cpp{why}, {settings.slots} samples at once{hint}")
         yield local
+
+
+def lacking(engine: str = "") -> str:
+    """What is missing for a local model in `engine` (as in `?engine=`), with the command that installs it; empty where it is here."""
+    name, module, extra = ("OpenVINO", "openvino_genai", "openvino") if engine == "openvino" else ("llama.cpp", "xllamacpp", "local")
+    if importlib.util.find_spec(module) is not None:
+        return ""
+    return f"the {name} engine, which runs local models, is not installed; run: {install(extra)}"
 
 
 def to_have_again(old: str, new: str) -> str:

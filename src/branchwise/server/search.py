@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from branchwise.budget import Price, Usage
+from branchwise.cli.ends import reason
 from branchwise.cli.settings import Settings
 from branchwise.model.base import LanguageModel
 from branchwise.model.routed import Routed
@@ -225,7 +226,7 @@ class Job:
         if result.stop_reason == "cancelled" and self.service.stopping:
             return Refusal(503, f"the server is stopping; run {found.run} is saved and can be gone on with", code="stopping", wait=5, more=more)
         if result.answer is None:
-            text = f"the search ended without an answer ({result.stop_reason})"
+            text = f"the search ended without an answer ({result.stop_reason}: {reason(result.stop_reason, result.method, answered=False)})"
             return Refusal(422, text, code="no_answer", more=more)
         return None
 

@@ -27,7 +27,7 @@ from branchwise.server.runs import Runs
 from branchwise.server.search import LOG, Service, Upstream
 from branchwise.thought.likelihood import reads_alternatives
 
-__all__ = ["Start", "bound", "running", "serve"]
+__all__ = ["Start", "bound", "ending", "running", "serve"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,10 +68,15 @@ async def _serve(start: Start, plug: socket.socket) -> None:
             server.should_exit = True
             loop.call_soon_threadsafe(service.stop)
 
-        with interruptible(stop):
+        with interruptible(stop, lambda: ending(len(service.runs.live))):
             start.say(f"serving on {where} (OpenAI-compatible: {where}/v1, the page: {where}/); traces in {start.folder}; Ctrl-C stops")
             await server.serve(sockets=[plug])
     start.say("stopped")
+
+
+def ending(searches: int) -> str:
+    """What is done until the end, when so many searches run."""
+    return f"saving {searches:,} {'search' if searches == 1 else 'searches'}" if searches else "stopping; no search runs"
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import re
 from pathlib import Path
@@ -31,7 +32,7 @@ def test_rate_spending_and_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyP
         units = [unit.id for unit in desk.grid.units]
         desk.append(row(units[0], 1))
         live = Live(desk, said.append, lambda: spent, quiet=False)
-        assert said == ["1 unit of 4 have a row already"]
+        assert said == ["1 unit of 4 has a row already"]
         now, spent = 110.0, Sum(25, 500, 250_000)
         live.row(row(units[1], 2))
         assert said[-1] == "[2/4] gsm8k own-2 io: wrong, \\x1b[31m7 (2 calls, 40 tokens, 1.5 s)"
@@ -43,6 +44,21 @@ def test_rate_spending_and_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert "left" not in live.rate()
         live.close()
         assert said[-1].startswith("3 units in 45.0 s: ")
+
+
+def test_a_row_without_an_answer_says_why_in_words(tmp_path: Path) -> None:
+    said = list[str]()
+    with Desk(grid(tasks=[{"task": "gsm8k", "items": "1:4"}]), tmp_path) as desk:
+        live = Live(desk, said.append, Sum, quiet=False)
+        empty = dataclasses.replace(row(desk.grid.units[0].id, 1), method="cot", verdict="no_answer", answer=None, stop_reason="max_depth")
+        live.row(empty)
+        live.row(dataclasses.replace(empty, method="cot_sc?k=3"))
+        live.row(dataclasses.replace(empty, method="tot_bfs", stop_reason="budget:calls"))
+    assert said == [
+        "[1/4] gsm8k own-1 cot: no answer, its one reply held no answer (2 calls, 40 tokens, 1.5 s)",
+        "[2/4] gsm8k own-1 cot_sc?k=3: no answer, none of its replies held an answer (2 calls, 40 tokens, 1.5 s)",
+        "[3/4] gsm8k own-1 tot_bfs: no answer, the limit on calls was reached (2 calls, 40 tokens, 1.5 s)",
+    ]
 
 
 def test_on_a_terminal_the_counts_are_whole_and_the_rate_moves_between_rows(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from click.testing import CliRunner
 
 from branchwise import read_trace
 from branchwise.cli.main import cli
-from branchwise.server.start import bound
+from branchwise.server.start import bound, ending
 from branchwise.trace import Call, Stopped
 from support.program import execute, spawn, wait_for
 from support.serving import QUESTION, TOLD, Backend, slow_backend
@@ -149,6 +149,21 @@ def test_the_first_signal_saves_what_runs_and_ends_in_time(backend: Backend, hom
     *_, end = read_trace(trace)
     assert isinstance(end, Stopped)
     assert end.reason == "cancelled"
+
+
+def test_a_signal_while_nothing_runs_says_so(backend: Backend, home: Path) -> None:
+    process = spawn("serve", "--port", 0, "--model", backend.model)
+    assert process.stderr is not None
+    assert any("serving on" in line for line in process.stderr)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=120)
+    assert process.returncode == 0
+    assert "interrupted: stopping; no search runs\n" in said
+    assert "saving" not in said
+
+
+def test_what_is_said_of_a_signal_counts_the_searches() -> None:
+    assert [ending(count) for count in (0, 1, 2)] == ["stopping; no search runs", "saving 1 search", "saving 2 searches"]
 
 
 def test_kill_9_leaves_every_trace_readable_and_every_run_can_be_gone_on_with(backend: Backend, home: Path) -> None:

@@ -195,7 +195,7 @@ def _judges(family: Family, trees: dict[str, Trees]) -> Table:
             percent(tree.ties) if tree is not None and tree.ties is not None else "", f"{cell.judgements:,}" if cell.judgements else "",
             percent(cell.unparsed / cell.judgements) if cell.judgements else "",
         ])  # fmt: skip
-    columns = ["method", "states", "AUC", "AUC by step", "Brier", "ties", "judgements", "not read"]
+    columns = ["method", "states", "AUC", "AUC by step", "Brier", "ties", "judgements", "no value"]
     note = (
         "AUC: how often a good state was valued above a bad one, 0.5 being no knowledge (by the oracle); late states are easy and lift the whole, "
         "so read the steps. Ties: pairs of states of one depth with the same value. "

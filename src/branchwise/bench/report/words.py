@@ -116,7 +116,7 @@ def trouble(cells: Sequence[Cell]) -> list[str]:
     for cell in cells:
         where = f"{cell.task}, {cell.method}, {cell.model}"
         if cell.judgements and cell.unparsed > 0.1 * cell.judgements:
-            notes.append(f"{where}: {percent(cell.unparsed / cell.judgements)} of the judgements could not be read")
+            notes.append(f"{where}: {percent(cell.unparsed / cell.judgements)} of the judgements gave no value")
         if cell.verdicts["failed"]:
             notes.append(f"{where}: {cell.verdicts['failed']} of {cell.units} units failed; they count as not right")
         if cell.usage.estimated:

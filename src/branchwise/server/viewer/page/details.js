@@ -112,7 +112,7 @@ function strip(node) {
     el(
       "p.numbers",
       {},
-      `Samples: ${numbers}${node.samples.length > 50 ? " …" : ""}${node.samples.includes(null) ? "  (? could not be read)" : ""}`,
+      `Samples: ${numbers}${node.samples.length > 50 ? " …" : ""}${node.samples.includes(null) ? "  (? gave no value)" : ""}`,
     ),
   );
 }

@@ -1,6 +1,6 @@
 // The list of runs. Knows no tree.
 
-import { reasonText } from "./overview.js";
+import { reasonText } from "./ends.js";
 import { ago, begin, dollars, el, oneLine, plural } from "./text.js";
 
 const ORDER = {
@@ -95,7 +95,7 @@ export class RunList {
           "span.line",
           {},
           el(`i.dot.${kind}`, { ariaHidden: "true" }),
-          el("span.state", { title: run.stop ? reasonText(run.stop) : "" }, ORDER[kind]),
+          el("span.state", { title: run.stop ? reasonText(run.stop, run.method, Boolean(run.answer)) : "" }, ORDER[kind]),
           el("span.when.muted", {}, numbers),
         ),
         el("bdi.prompt", {}, oneLine(run.error ?? run.prompt, 110) || run.id),

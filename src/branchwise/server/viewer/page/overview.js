@@ -1,18 +1,10 @@
 // The panel of a whole run: problem, end, path of the answer, cost by role, settings.
 
 import { whole } from "./details.js";
+import { endText } from "./ends.js";
 import { KINDS, mark } from "./marks.js";
 import { nodeActs } from "./steering.js";
 import { begin, count, dollars, el, oneLine, plural, prose, seconds, valueText } from "./text.js";
-
-const REASONS = {
-  solved: "a solution was proven",
-  exhausted: "nothing was left to try",
-  max_depth: "the search reached its depth",
-  approved: "a person approved the answer",
-  cancelled: "interrupted",
-  failed: "something broke",
-};
 
 /** Acts of a person in words. */
 export const ACTS = {
@@ -24,12 +16,6 @@ export const ACTS = {
   approve: "approved",
   budget: "raised the budget:",
 };
-
-/** A stop reason in words. */
-export function reasonText(stop) {
-  const [kind, limit] = String(stop).split(":");
-  return kind === "budget" ? `the limit on ${limit} was reached` : (REASONS[stop] ?? stop);
-}
 
 /** How a run stands, as a word and a class: live, paused, solved, answered, unanswered, failed, unfinished. */
 export function standing(run, state) {
@@ -91,7 +77,7 @@ function ending(page) {
     {},
     el("h3", {}, "Answer"),
     end.answer ? prose(end.answer, () => whole(page, [end.at, "answer"]), "final") : el("p.final.none", {}, "none"),
-    el("p.muted", {}, `${solved} Stopped: ${reasonText(begin(end.reason))}.`.trim()),
+    el("p.muted", {}, `${solved} Stopped: ${endText(run)}.`.trim()),
     end.error ? el("p.bad", {}, oneLine(begin(end.error), 600)) : null,
   );
 }
@@ -191,7 +177,7 @@ function counted(run) {
       ),
       el("li.muted", {}, `${count(counts.dropped)} dropped`),
     ),
-    run.unparsed ? el("p.muted", {}, `${plural(run.unparsed, "judgement")} could not be read.`) : null,
+    run.unparsed ? el("p.muted", {}, `${plural(run.unparsed, "judgement")} gave no value.`) : null,
   );
 }
 

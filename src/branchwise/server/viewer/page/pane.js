@@ -1,7 +1,8 @@
 // One run on the screen: its head, its tree, the legend that also hides kinds, and the buttons of the view.
 
+import { endText } from "./ends.js";
 import { KINDS, mark, paintMark } from "./marks.js";
-import { reasonText, standing } from "./overview.js";
+import { standing } from "./overview.js";
 import { find } from "./search.js";
 import { SourceError } from "./source.js";
 import { runActs } from "./steering.js";
@@ -85,7 +86,7 @@ export class Pane {
     this.view.show(run);
     if (run.nodes.length > 1 || run.merges.length) this.cover();
     else if (run.end)
-      this.cover(el("p", {}, "This run has no thoughts."), el("p.muted", {}, `It stopped: ${reasonText(begin(run.end.reason))}.`));
+      this.cover(el("p", {}, "This run has no thoughts."), el("p.muted", {}, `It stopped: ${endText(run)}.`));
     else this.cover(el("p.muted", {}, this.read ? "This run has no thoughts yet." : "Waiting for the first thought …"));
     this.titles();
     this.counts();
