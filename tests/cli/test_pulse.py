@@ -11,6 +11,7 @@ import pytest
 from branchwise.budget import Usage
 from branchwise.cli import bench_live, live, many, pulse
 from branchwise.cli.pulse import Pulse, Tally, beating, so_far
+from branchwise.cli.text import seconds
 from support.program import HAND, SCRIPT, Program
 
 
@@ -148,3 +149,8 @@ def test_a_tally_counts_new_thoughts_and_replies_of_all_runs(program: Program, t
     assert (tally.thoughts, calls) == (2 * 9, 2 * 25)
     assert tally.line() == so_far(18, tally.usage, 61)
     assert tokens > 0
+
+
+def test_a_duration_is_told_in_the_units_that_it_takes() -> None:
+    told = {0.42: "0.42 s", 12.34: "12.3 s", 185: "3 min 5 s", 7199: "119 min 59 s", 7200: "2 h 0 min", 225_330: "62 h 35 min"}
+    assert {duration: seconds(duration) for duration in told} == told

@@ -18,7 +18,7 @@ from branchwise.cli.ends import reason
 from branchwise.cli.pulse import Pulse, beating
 from branchwise.cli.text import dollars, error_console, plural, safe_text, seconds, shorten
 
-__all__ = ["Live", "summary"]
+__all__ = ["Live", "planned", "summary"]
 
 _EVERY = 30.0
 """Seconds between the lines that tell the rate where there is no terminal, at the least."""
@@ -41,6 +41,7 @@ class Live:
 
     def __init__(self, desk: Desk, say: Callable[[str], None], spent: Callable[[], Sum], *, quiet: bool) -> None:
         self._say, self._spent, self._quiet = say, spent, quiet
+        self._desk, self._planned = desk, 0.0
         self._total = len(desk.grid.units)
         self._before = self._done = self._total - len(desk.todo)
         self._begin, self._paid = time.monotonic(), spent()
@@ -84,18 +85,48 @@ class Live:
         now, lasted = self._spent(), max(self.elapsed, 1e-9)
         new = now - self._paid
         parts = [f"{new.calls / lasted:.1f} calls/s", f"{new.tokens / lasted:,.0f} tokens/s"]
-        fresh = self._done - self._before
-        if fresh and self._done < self._total:
-            parts.append(f"{seconds(lasted / fresh * (self._total - self._done))} left")
+        if (left := self._left(now, new, lasted)) is not None:
+            parts.append(f"{seconds(left)} left")
         parts.append(f"{now.tokens:,} tokens spent")
         if now.cost:
             parts.append(dollars(now.cost / 1e6))
         return ", ".join(parts)
 
+    def _left(self, now: Sum, new: Sum, lasted: float) -> float | None:
+        """Seconds until the end, by what is to be spent where that is known (equal budgets: all units work side by side, and end late), else by
+        the units that ended; `None` where neither tells."""
+        if self._done == self._total:
+            return None
+        by = _equal(self._desk)
+        if by and not self._planned:
+            self._planned = planned(self._desk)
+        rest, rate = self._planned - _of(now, by), _of(new, by) / lasted
+        if by and rest > 0 and rate > 0:
+            return rest / rate
+        fresh = self._done - self._before
+        return lasted / fresh * (self._total - self._done) if fresh else None
+
     def close(self) -> None:
         """The last line."""
         if self._done > self._before:
             self._say(f"{plural(self._done - self._before, 'unit')} in {seconds(self.elapsed)}: {self.rate()}")
+
+
+def _equal(desk: Desk) -> str:
+    """What is made equal; empty where nothing is."""
+    equal = desk.grid.spec.equal
+    return "" if equal is None else equal.by
+
+
+def planned(desk: Desk) -> float:
+    """What all units spend together at equal budgets, in calls, tokens or millionths of a dollar; 0 where it is not known yet."""
+    amounts = [desk.amount(unit) for unit in desk.grid.units]
+    known = [amount for amount in amounts if amount is not None]
+    return sum(known) * (1e6 if _equal(desk) == "cost" else 1.0) if len(known) == len(amounts) else 0.0
+
+
+def _of(spent: Sum, by: str) -> float:
+    return {"calls": spent.calls, "tokens": spent.tokens, "cost": spent.cost}.get(by, 0)
 
 
 def summary(desk: Desk) -> dict[str, Any]:

@@ -89,10 +89,11 @@ def dollars(cost: float | None) -> str:
 
 
 def seconds(duration: float) -> str:
-    """`0.42 s`, `12.3 s` or `3 min 5 s`."""
+    """`0.42 s`, `12.3 s`, `3 min 5 s` or `62 h 35 min`."""
     if duration < 60:
         return f"{duration:.{2 if duration < 1 else 1}f} s"
-    return f"{int(duration // 60):,} min {int(duration % 60)} s"
+    minutes = int(duration // 60)
+    return f"{minutes} min {int(duration % 60)} s" if minutes < 120 else f"{minutes // 60:,} h {minutes % 60} min"
 
 
 def value(number: float | None) -> str:

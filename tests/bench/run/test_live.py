@@ -46,6 +46,31 @@ def test_rate_spending_and_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyP
         assert said[-1].startswith("3 units in 45.0 s: ")
 
 
+def test_time_left_at_equal_budgets_is_told_by_what_is_to_be_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """4 units of 1,000 tokens: 500 in 10 s leave 3,500, which is 70 s; no unit has ended. Past the plan (a last step) the units tell."""
+    now, spent = 100.0, Sum()
+    monkeypatch.setattr(bench_live.time, "monotonic", lambda: now)
+    with Desk(grid(tasks=[{"task": "gsm8k", "items": "1:4"}], equal={"by": "tokens", "amount": 1000}), tmp_path) as desk:
+        live = Live(desk, lambda text: None, lambda: spent, quiet=True)
+        assert "left" not in live.rate()
+        now, spent = 110.0, Sum(9, 500, 0)
+        assert live.rate() == "0.9 calls/s, 50 tokens/s, 1 min 10 s left, 500 tokens spent"
+        now, spent = 200.0, Sum(90, 4100, 0)
+        assert "left" not in live.rate()
+        live.row(row(desk.grid.units[0].id, 1))
+        assert "5 min 0 s left" in live.rate()
+
+
+def test_time_left_at_equal_costs_is_told_by_dollars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """2 units of half a dollar: 0.25 in 10 s leave 30 s."""
+    now, spent = 0.0, Sum()
+    monkeypatch.setattr(bench_live.time, "monotonic", lambda: now)
+    with Desk(grid(equal={"by": "cost", "amount": 0.5}), tmp_path) as desk:
+        live = Live(desk, lambda text: None, lambda: spent, quiet=True)
+        now, spent = 10.0, Sum(9, 500, 250_000)
+        assert live.rate() == "0.9 calls/s, 50 tokens/s, 30.0 s left, 500 tokens spent, $0.2500"
+
+
 def test_a_row_without_an_answer_says_why_in_words(tmp_path: Path) -> None:
     said = list[str]()
     with Desk(grid(tasks=[{"task": "gsm8k", "items": "1:4"}]), tmp_path) as desk:
