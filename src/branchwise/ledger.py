@@ -62,7 +62,10 @@ class Ledger:
         self._prices: Mapping[str, Price | None] = price if isinstance(price, Mapping) else {}
         price = _dearest(price.values()) if isinstance(price, Mapping) else price
         if budget.cost is not None and price is None:
-            raise UsageError("--max-cost needs a known price: this model is not in the price table; give --prices FILE, or limit tokens")
+            raise UsageError(
+                "a limit in dollars needs a known price: this model is not in the price table; give prices (--prices "
+                "FILE, in Python price=...), or limit tokens"
+            )
         self.budget, self.price, self.closed = budget, price, False
         self.capped = budget.calls is not None or budget.tokens is not None or budget.cost is not None
         self._spent = _Tally()

@@ -70,7 +70,7 @@ async def rescore(
     if values and method.evaluate is None:
         raise MethodError(f"method {method.name} has no evaluator, so there is nothing to judge with")
     if out is not None and not is_fresh(out):
-        raise TraceError(f"{out} exists already; name another file with --out")
+        raise TraceError(f"{out} exists already; name another file (--out, in Python out=...)")
     old = _Old.read(trace, problem)
     retry = retry or RetryPolicy()
     recorded = getattr(model, "recorded", False)

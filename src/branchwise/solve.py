@@ -235,10 +235,13 @@ def _unfinished(stop: str, node: Node | None) -> bool:
 
 def _tape(settings: _Settings, identity: dict[str, Any], notice: Callable[[str], None]) -> Tape:
     if settings.resume is not None and settings.trace is not None and settings.trace != settings.resume:
-        raise TraceError("give either --trace for a new run or --resume for one to go on with; resuming appends to its own trace")
+        raise TraceError("give either a trace for a new run or one to resume, not both; resuming appends to its own trace")
     if settings.resume is None:
         if settings.trace is not None and not is_fresh(settings.trace):
-            raise TraceError(f"{settings.trace} exists already; --resume it, or name another file with --trace")
+            raise TraceError(
+                f"{settings.trace} exists already: go on with that run (--resume, in Python resume=...), or name "
+                "another file (--trace, trace=...)"
+            )
         return Tape()
     tape = Tape.load(settings.resume, notice)
     assert tape.started is not None

@@ -70,10 +70,13 @@ class Recorder:
                 self._file = AppendFile(path)
                 self._file.mend()
             except Busy:
-                raise TraceError(f"another run is writing to the trace {path}; wait for it, or name another file with --trace") from None
+                raise TraceError(
+                    f"another run is writing to the trace {path}; wait for it, or name another file (--trace, in Python "
+                    "trace=...)"
+                ) from None
             except OSError as error:
                 self.close()
-                raise TraceError(f"cannot write the trace {path}: {error.strerror}; name another with --trace") from error
+                raise TraceError(f"cannot write the trace {path}: {error.strerror}; name another (--trace, in Python trace=...)") from error
 
     def write(self, event: Event) -> None:
         """Record one event; it is with the operating system when this returns."""
@@ -81,7 +84,10 @@ class Recorder:
             try:
                 self._file.write(_encode(event))
             except OSError as error:
-                raise TraceError(f"cannot write the trace {self.path}: {error.strerror}; free some space, then --resume it") from error
+                raise TraceError(
+                    f"cannot write the trace {self.path}: {error.strerror}; free some space, then go on with the run "
+                    "(--resume, in Python resume=...)"
+                ) from error
         for listener in self._listeners:
             listener(event)
 
