@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-__all__ = ["all_of"]
+__all__ = ["all_of", "settled"]
 
 T = TypeVar("T")
 
@@ -23,3 +23,13 @@ async def all_of(jobs: list[Coroutine[Any, Any, T]]) -> list[T]:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         raise
+
+
+async def settled(jobs: list[Coroutine[Any, Any, T]]) -> list[T]:
+    """The results in order, once all have ended. Where some raise, the first of them in order is raised, whichever was the first in time; none
+    is cancelled for the sake of another."""
+    found = await asyncio.gather(*jobs, return_exceptions=True)
+    for one in found:
+        if isinstance(one, BaseException):
+            raise one
+    return [one for one in found if not isinstance(one, BaseException)]

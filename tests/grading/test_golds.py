@@ -130,3 +130,18 @@ def test_thirteen_hundred_word_problems_in_two_seconds(worker: Worker) -> None:
         report = grade(lines, checker_of("gsm8k", worker), key)
     assert report.summary()["correct"] == 1319
     assert "the registered version" in report.source
+
+
+@pytest.mark.parametrize(
+    ("text", "gold"),
+    [
+        ("So it is \\boxed{1.6}.", "1.6"),
+        ("The radius is $r = \\boxed{1.6} \\mathrm{~cm}$", "1.6"),
+        ("She has 16+2=18\n#### 18", "18"),
+        ("1.6", "1.6"),
+        ("\\boxed{1}, \\boxed{2}", "\\boxed{1}, \\boxed{2}"),
+    ],
+)
+def test_a_short_worked_solution_is_read_as_a_long_one(text: str, gold: str) -> None:
+    """Case 36. Two boxes in a short one are a list, not a solution."""
+    assert gold_of_text(text).text == gold

@@ -22,12 +22,20 @@ def learned(message: str, status: int = 400, sent: dict[str, Any] = SENT, **more
         ('Unknown name "seed": Cannot find field.', "seed"),
         ("stop: Extra inputs are not permitted", "stop"),
         ("this model does not support the temperature setting", "temperature"),
+        ("`temperature` is deprecated for this model.", "temperature"),
+        ("invalid temperature: only 1 is allowed for this model", "temperature"),
+        ("reasoning models don't support temperature", "temperature"),
     ],
 )
 def test_a_refused_parameter_is_left_out(message: str, missing: str) -> None:
     taught, able = learned(message)
     assert taught
     assert set(SENT) - set(able.shape(SENT)) == {missing}
+
+
+def test_log_probabilities_that_are_not_available_are_given_up() -> None:
+    taught, able = learned("logprobs are not available for this model")
+    assert (taught, able.logprobs) == (True, False)
 
 
 def test_max_tokens_gets_its_other_name() -> None:

@@ -115,3 +115,18 @@ def test_a_megabyte_is_read_in_linear_time(unit: str) -> None:
     with within(4):
         final_number(text)
         plain_number(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Answer: 29,5", "So 2,5 kg remain", "The answer is €2,50.", "Answer: 12,34,567", "Item 3 weighs 29,5", "Answer: 10^{6}", "In all we get 10^6",
+     "After 5 steps it is 10^6", "Answer: 10**6", "It is 2 ^ 10"],
+)  # fmt: skip
+def test_a_part_of_a_decimal_comma_or_of_a_power_is_never_the_number(text: str) -> None:
+    assert final_number(text) is None
+
+
+def test_a_unit_with_a_power_is_not_the_number() -> None:
+    assert final_number("It covers 25 m^2") == 25
+    assert final_number("Then 2^10 = 1024") == 1024
+    assert final_number("It is **18**") == 18

@@ -168,3 +168,14 @@ def test_turns_of_a_conversation_become_messages_and_are_bounded():
 def test_turns_that_do_not_alternate_or_end_with_the_model_are_refused(text):
     with pytest.raises(PromptError, match="take turns"):
         Prompt.parse("p", text)
+
+
+@pytest.mark.parametrize(("name", "mark"), [("value", "choices"), ("propose", "critique"), ("vote_first", "rejected"), ("answer", "choices")])
+def test_a_placeholder_that_a_generic_prompt_never_has_is_refused_when_it_is_read(name: str, mark: str) -> None:
+    with pytest.raises(PromptError, match=f"prompt '{name}' has an unknown placeholder {{{{{mark}}}}}"):
+        Prompt.parse(name, f"{{{{prompt}}}} {{{{{mark}}}}}")
+
+
+def test_a_prompt_of_a_name_of_ones_own_may_have_any() -> None:
+    for mark in ("choices", "critique", "rejected"):
+        assert Prompt.parse("mine", f"{{{{prompt}}}} {{{{{mark}}}}}").name == "mine"

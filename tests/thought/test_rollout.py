@@ -5,13 +5,17 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 
+import pytest
+
 from branchwise import Beam, Combine, Evaluation, Method, Request, Rollout, Sample, Sampling, State, Status, Value, dead, solve
+from branchwise.errors import ContextOverflow, PermanentError
 from branchwise.estimate import estimate
 from branchwise.model.base import Reply
 from branchwise.model.base import Sample as Said
 from branchwise.problem import COMPLETE, OPEN, SOLVED
 from support.models import FakeModel
 from support.runs import ONCE
+from support.trees import snapshot
 from support.worlds import Toy
 
 
@@ -103,3 +107,50 @@ async def test_what_is_spent_by_role_is_within_the_estimate_by_role() -> None:
         assert set(result.by_role) == {"generate", "evaluate"}
         for role, usage in result.by_role.items():
             assert 0 < usage.calls <= most[role].calls, (seed, role)
+
+
+class Faulty:
+    """Fails at its first two requests: at once with `second` for the later one, later with `first` for the earlier one; others are answered."""
+
+    name = identity = "faulty"
+
+    def __init__(self, first: int, second: int) -> None:
+        self.turns, self.asked, self.ended = (first, second, 5, 5), 0, 0
+
+    async def sample(self, request: Request) -> Reply:
+        number, self.asked = self.asked, self.asked + 1
+        for _ in range(self.turns[number]):
+            await asyncio.sleep(0)
+        self.ended += 1
+        if number == 0:
+            raise ContextOverflow("too long")
+        if number == 1:
+            raise PermanentError("no such model")
+        return Reply((Said("win"),))
+
+
+async def test_the_first_error_by_place_counts_and_no_sample_is_cut_off_for_it() -> None:
+    for turns in ((1, 3), (3, 1)):
+        model = Faulty(*turns)
+        with pytest.raises(ContextOverflow):
+            await Rollout(samples=4)(model, Game(), [("start",)])
+        assert (model.asked, model.ended) == (4, 4)
+
+
+async def test_latency_shapes_no_value_where_a_judgement_takes_several_calls() -> None:
+    small = Sampling(max_tokens=40)
+    judge = Combine(Value(samples=1, sampling=small), Value(samples=1, sampling=small), how="product")
+    rollout = Rollout(generate=Sample(k=1, sampling=small), judge=judge, samples=3, depth=3)
+    method = Method(generate=Sample(k=3, sampling=small), evaluate=rollout, search=Beam(breadth=2, depth=2))
+    for seed in range(6):
+        toy = Toy(seed)
+        trees = [snapshot((await solve(toy, method, FakeModel(toy.reply, jitter=jitter), seed=seed)).tree) for jitter in (None, 1, 2)]
+        assert trees[0] == trees[1] == trees[2], seed
+
+
+async def test_a_rollout_judged_by_rollouts_is_within_its_bound() -> None:
+    small = Sampling(max_tokens=40)
+    inner = Rollout(generate=Sample(k=1, sampling=small), samples=2, depth=1)
+    outer = Rollout(generate=Sample(k=1, sampling=small), judge=inner, samples=2, depth=2)
+    found = estimate(Toy(), Method(generate=Sample(k=1, sampling=small), evaluate=outer, search=Beam(breadth=1, depth=1)))
+    assert {role: bound.calls for role, bound in found.by_role.items()} == {"generate": 1 + 2 * (2 + 2)}

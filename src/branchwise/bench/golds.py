@@ -49,11 +49,11 @@ def published_golds(name: str, path: Path) -> dict[str, Gold]:
 
 def gold_of_text(text: str) -> Gold:
     """A gold that a user wrote: where it is a whole solution, the box in it (or what follows `####`), with a note."""
-    if len(text) > LONG_GOLD:
-        if found := [box for box in boxes(text) if box]:
-            return Gold(found[-1], note="from the box in the solution")
-        if "####" in text:
-            return Gold(text.rsplit("####", 1)[1].strip(), note="from the line behind ####")
+    found = [box for box in boxes(text) if box]
+    if found and (len(text) > LONG_GOLD or len(found) == 1):
+        return Gold(found[-1], note="from the box in the solution")
+    if "####" in text:
+        return Gold(text.rsplit("####", 1)[1].strip(), note="from the line behind ####")
     return Gold(text)
 
 

@@ -15,7 +15,8 @@ __all__ = ["Abilities"]
 LOG = logging.getLogger("branchwise.model")
 
 _REFUSED = re.compile(
-    r"unsupported|not supported|does(?: not|n't) support|unrecognized|unknown (?:name|field|parameter)|not (?:allowed|permitted)"
+    r"unsupported|not supported|do(?:es)?(?: not|n't) support|deprecated|not available|invalid (?:temperature|seed|stop)"
+    r"|unrecognized|unknown (?:name|field|parameter)|not (?:allowed|permitted)"
     r"|must be between",
     re.IGNORECASE,
 )

@@ -16,7 +16,8 @@ __all__ = ["body_status", "bytes_before_cut", "model_error", "perhaps_paid", "re
 _OVERFLOW = re.compile(
     r"context_length_exceeded|exceed_context_size|maximum (?:context|model|sequence) length|context (?:length|window|size)"
     r"|(?:prompt|input|request)[^.]{0,60}(?:is )?too (?:long|many tokens|large for the model)"
-    r"|exceeds? the (?:model'?s )?max(?:imum)? (?:input )?tokens",
+    r"|exceeds? the (?:model'?s )?max(?:imum)? (?:number of )?(?:input )?tokens|exceeds? context limit|exceeded model token limit|too many tokens:"
+    r"|inputs?\b.{0,20}tokens?\b.{0,40}must be <=|inputs?\b.{0,10}must have (?:less|fewer) than \d+ tokens|range of input length",
     re.IGNORECASE,
 )
 

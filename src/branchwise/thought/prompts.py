@@ -19,6 +19,9 @@ __all__ = ["MESSAGE_BYTES", "PLACEHOLDERS", "Prompt", "generic_names", "generic_
 PLACEHOLDERS = frozenset({"prompt", "thoughts", "last", "k", "choices", "critique", "rejected"})
 """What every prompt may name; a task declares more by its `fields`."""
 
+_ONE_ONLY = {"vote": frozenset({"choices"}), "rewrite": frozenset({"critique"}), "answer": frozenset({"rejected"})}
+"""What is given to one generic prompt alone."""
+
 MESSAGE_BYTES = 64
 """What a chat template can add to one message, in tokens: an upper bound for the templates that we know."""
 
@@ -52,7 +55,7 @@ class Prompt:
         system = SYSTEM
         if match := _SYSTEM_SPLIT.match(text):
             system, text = match[1].strip(), text[match.end() :]
-        allowed = PLACEHOLDERS | set(extra)
+        allowed = (PLACEHOLDERS | set(extra)) - _never_given(name)
         for mark in _MARK.findall(system + text):
             if mark not in allowed:
                 raise PromptError(f"prompt {name!r} has an unknown placeholder {{{{{mark}}}}}{nearest(mark, allowed)}")
@@ -92,6 +95,12 @@ class Prompt:
             else:
                 total += size.prompt + size.state + field_bytes(problem)
         return total
+
+
+def _never_given(name: str) -> frozenset[str]:
+    """The placeholders that a generic prompt never has a value for; one of a user's own name may be anybody's."""
+    base = name.removesuffix("_first")
+    return frozenset().union(*_ONE_ONLY.values()) - _ONE_ONLY.get(base, frozenset()) if base in generic_names() else frozenset()
 
 
 def _turn(role: Role, text: str) -> Message | tuple[Role, tuple[str, ...]]:

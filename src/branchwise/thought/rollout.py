@@ -15,7 +15,7 @@ from branchwise.problem import Kind, Problem, State
 from branchwise.thought.base import Evaluation, Evaluator, Generator, Size
 from branchwise.thought.check import known
 from branchwise.thought.sample import Sample
-from branchwise.together import all_of
+from branchwise.together import settled
 
 __all__ = ["Rollout"]
 
@@ -46,19 +46,26 @@ class Rollout:
         return [await self._one(model, problem, state) for state in states]
 
     async def _one(self, model: LanguageModel, problem: Problem, state: State) -> Evaluation:
-        """All samples a thought further at a time, so that their calls are made at once and the seed of each depends on its place alone."""
+        """All samples a thought further at a time. The ends are judged one after the other, for the reason that `_further` has."""
         ends: list[State | None] = [state] * self.samples
         for _ in range(self.depth):
             going = [i for i, end in enumerate(ends) if end is not None and problem.status(end).kind is Kind.OPEN]
-            steps = [self._further(model, problem, end) for i in going if (end := ends[i]) is not None]
-            for i, end in zip(going, await all_of(steps), strict=True):
+            further = await self._further(model, problem, [end for i in going if (end := ends[i]) is not None])
+            for i, end in zip(going, further, strict=True):
                 ends[i] = end
-        samples = tuple(await all_of([self._verdict(model, problem, end) for end in ends]))
+        samples = tuple([await self._verdict(model, problem, end) for end in ends])
         values = [value for value in samples if value is not None]
         reason = f"{len(values)} of {self.samples} rollouts ended in a verdict"
         return Evaluation(sum(values) / len(values) if values else None, samples, reason)
 
-    async def _further(self, model: LanguageModel, problem: Problem, state: State) -> State | None:
+    async def _further(self, model: LanguageModel, problem: Problem, states: Sequence[State]) -> list[State | None]:
+        """Each a thought further; at once where a thought is one call. Calls that follow each other would be numbered, and so seeded, as the
+        replies before them come."""
+        if isinstance(self.generate, Sample):
+            return await settled([self._next(model, problem, state) for state in states])
+        return [await self._next(model, problem, state) for state in states]
+
+    async def _next(self, model: LanguageModel, problem: Problem, state: State) -> State | None:
         """One thought more; `None` where none comes."""
         proposals = await self.generate(model, problem, state, 1)
         return (*state, proposals.thoughts[0].thought) if proposals.thoughts else None
@@ -73,10 +80,13 @@ class Rollout:
 
     def bound(self, problem: Problem, size: Size, n: int) -> Bound:
         """`depth` generations and one judgement, `samples` times, for each state."""
-        total = self.generating(problem, size, n)
+        total = Bound()
+        for _ in range(self.depth):
+            total += self.generate.bound(problem, size, 1)
+            size = size.deeper(self.generate.thought_bytes)
         if self.judge is not None:
-            total += self.judge.bound(problem, size.deeper(self.generate.thought_bytes, self.depth), 1) * self.samples * n
-        return total
+            total += self.judge.bound(problem, size, 1)
+        return total * self.samples * n
 
     def generating(self, problem: Problem, size: Size, n: int) -> Bound:
         """The part of `bound` that is spent on thoughts, and charged to the role of the generator."""
@@ -84,4 +94,6 @@ class Rollout:
         for _ in range(self.depth):
             total += self.generate.bound(problem, size, 1)
             size = size.deeper(self.generate.thought_bytes)
+        if (judging := getattr(self.judge, "generating", None)) is not None:
+            total += judging(problem, size, 1)
         return total * self.samples * n

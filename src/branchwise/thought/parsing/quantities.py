@@ -25,10 +25,10 @@ _MONEY = r"(?:(?:US|CA|AU|HK)?\$|[€£¥₹₩]|(?:USD|EUR|GBP|Rs\.?)\s)"
 _DIGITS = r"(?:\d{1,3}(?:(?:,\d{3})+|(?:[ ]\d{3})+|(?:'\d{3})+|(?:_\d{3})+)(?!\d)|\d+)"
 """With one separator of thousands: a comma, a blank (of any width), an apostrophe or a low line."""
 _NUMBER = re.compile(
-    rf"""(?<![\w.-])(?P<sign>-\s?|\+|(?:minus|negative)\s)?(?:{_MONEY}\s?(?P<late>-)?)?
+    rf"""(?<![\w.-])(?<!\d[,:'])(?<!\^)(?<!\^[{{(\s])(?P<sign>-\s?|\+|(?:minus|negative)\s)?(?:{_MONEY}\s?(?P<late>-)?)?
     (?: (?P<whole>{_DIGITS})\s(?P<mixed>\d{{1,6}})/(?P<under>\d{{1,6}})
       | (?P<above>{_DIGITS})\s?/\s?(?P<below>{_DIGITS})(?!\s?/)
-      | (?P<plain>{_DIGITS}(?:\.\d+)?|\.\d+)(?!\d|[.,:]\d)(?:e(?P<power>[+-]?\d{{1,3}})(?!\w))?
+      | (?P<plain>{_DIGITS}(?:\.\d+)?|\.\d+)(?!\d|[.,:]\d|\s?\^)(?:e(?P<power>[+-]?\d{{1,3}})(?!\w))?
       | (?P<word>{"|".join(_WORDS)})(?![\w-])
     )(?P<scale>\s?(?:hundred|thousand|million|billion|trillion)s?(?!\w)|k(?!\w))?
     (?P<percent>\s?(?:%|percent(?!\w)))?""",
@@ -52,6 +52,10 @@ _MARKUP = re.compile(
     r"\\(?:text|mathrm|mbox|textbf|mathbf)\s*\{([^{}]*)\}|\\(?=[$%])"
     r"|\\!\s*|\\[,;: ]|\\(?:left|right|quad)(?![a-z])|\{,\}|~|\\\(|\\\)|\\\[|\\\]|\*\*|`"
 )
+_STARS = re.compile(r"(?<=\d)\*\*(?=[\d(])")
+"""A power as programs write it, no emphasis."""
+_REST = re.compile(r"(?<![A-Za-z_\d.^{])\d")
+"""A digit that is in no word, no unit (m^2) and no index."""
 _FRACTION = re.compile(r"(?:(?<=\d)\s?)?\\[dtc]?frac\s*(?:\{(\d{1,40})\}|(\d))\s*(?:\{(\d{1,40})\}|(\d))")
 _BOX = re.compile(r"\\(?:boxed|fbox)\s*\{([^{}]*)\}")
 
@@ -60,6 +64,7 @@ def _plain(text: str) -> str:
     """Full-width forms, LaTeX dress and thin spaces gone; one kind of minus."""
     text = unicodedata.normalize("NFKC", text).replace("−", "-").replace("–", "-").replace("\u2044", "/")
     text = _BOX.sub(r"\1", text)
+    text = _STARS.sub("^", text)
     text = _MARKUP.sub(lambda match: f" {match[1]}" if match[1] is not None else "," if match[0] == "{,}" else "", text)
     text = re.sub(r"(?<=\d),[ ](?=\d{3}(?!\d))", ",", text) if "\\" in text else text
     return _FRACTION.sub(lambda match: f" {match[1] or match[2]}/{match[3] or match[4]}", text).strip()
@@ -173,7 +178,8 @@ def _last(text: str) -> Fraction | None:
         if len(line) <= _LONGEST and re.search(r"\d", line):
             plain = _plain(line)
             found = [match for match in _NUMBER.finditer(plain) if not match["word"]]
-            return _value(found[-1]) if found and not _CLOCK.search(plain) and not _several(plain, ending=True) else None
+            whole = found and not _REST.search(plain, found[-1].end())  # else the last one is something else, of which no part is taken
+            return _value(found[-1]) if whole and not _CLOCK.search(plain) and not _several(plain, ending=True) else None
     return None
 
 

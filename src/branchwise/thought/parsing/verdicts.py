@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-from branchwise.thought.parsing.answers import final_answer
-from branchwise.thought.parsing.text import fold, sentences
+from branchwise.thought.parsing.answers import before_new_example, final_answer
+from branchwise.thought.parsing.text import fold, sentences, strip_reasoning
 
 __all__ = ["CONFIDENCE", "confidence", "label", "vote", "yes_no"]
 
@@ -115,7 +115,7 @@ def yes_no(text: str) -> bool | None:
             return _CJK_YES_NO[answer]
         if _YES_NO.search(answer) or _UNSURE.search(answer):
             return _said(answer)
-    folded = fold(text).casefold()
+    folded = fold(before_new_example(strip_reasoning(text))).casefold()
     if folded.strip(" .。!") in _CJK_YES_NO:
         return _CJK_YES_NO[folded.strip(" .。!")]
     for sentence in reversed(sentences(folded)):
