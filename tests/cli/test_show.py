@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from support.program import HAND, SCRIPT, Program
 
 
@@ -103,3 +105,14 @@ def test_show_and_solve_say_the_same_of_the_model_and_of_abandoned_calls(program
     assert table(out)[-1].split()[:2] == ["total", "32"], "25, and 7 that were cut off"
     (tmp_path / "cut.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines[:-1]))
     assert "\nSpent (recomputed from the replies)\n" in program("show", tmp_path / "cut.jsonl").stdout
+
+
+@pytest.mark.parametrize("account", [5, {"calls": "x"}, [1]])
+def test_an_account_that_is_none_is_told_as_a_changed_trace(program: Program, tmp_path: Path, account: object) -> None:
+    trace = trace_of(program, tmp_path)
+    lines = [json.loads(line) for line in trace.read_text().splitlines()]
+    lines[-1]["usage"]["by_role"]["generate"] = account
+    trace.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    result = program("show", trace)
+    assert result.exit_code == 2
+    assert "the trace was changed" in result.stderr

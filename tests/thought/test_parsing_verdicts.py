@@ -269,6 +269,9 @@ def test_a_vote_is_in_range_or_none(choice: int, n: int) -> None:
         ("Yes—a hamster can.", True),
         ("Answer: No—it cannot.", False),
         ("It is a yes-no question", None),
+        ("Yes.\n\nQuestion: Is grass red?\nNo.", True),
+        ("Yes.<|im_end|>\nNo.", True),
+        ("Question: Is grass green?\nYes.", True),
     ],
 )
 def test_yes_and_no_are_whole_words_and_the_final_statement_wins(text: str, expected: bool | None) -> None:

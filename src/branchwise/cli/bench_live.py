@@ -11,14 +11,15 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
 from rich.table import Column
 from rich.text import Text
 
+from branchwise.bench.book import Sum, sum_of
 from branchwise.bench.desk import Desk
-from branchwise.bench.purse import Sum
 from branchwise.bench.rows import Row
+from branchwise.budget import Usage
 from branchwise.cli.ends import reason
 from branchwise.cli.pulse import Pulse, beating
 from branchwise.cli.text import dollars, error_console, plural, safe_text, seconds, shorten
 
-__all__ = ["Live", "planned", "summary"]
+__all__ = ["Live", "amounts", "summary"]
 
 _EVERY = 30.0
 """Seconds between the lines that tell the rate where there is no terminal, at the least."""
@@ -41,7 +42,10 @@ class Live:
 
     def __init__(self, desk: Desk, say: Callable[[str], None], spent: Callable[[], Sum], *, quiet: bool) -> None:
         self._say, self._spent, self._quiet = say, spent, quiet
-        self._desk, self._planned = desk, 0.0
+        self._desk, self._equal = desk, _equal(desk)
+        self._open: dict[str, float] = {}
+        self._looked, self._ended = -1, 0.0
+        """Equal budgets: the amounts of the units that are open, and what those that ended here were paid."""
         self._total = len(desk.grid.units)
         self._before = self._done = self._total - len(desk.todo)
         self._begin, self._paid = time.monotonic(), spent()
@@ -69,6 +73,8 @@ class Live:
     def row(self, row: Row) -> None:
         """Tell of one row."""
         self._done += 1
+        self._open.pop(row.unit, None)
+        self._ended += _of(sum_of(Usage.from_json(row.paid or row.usage)), self._equal)
         told = row.error if row.status == "failed" else row.answer or reason(row.stop_reason, row.method, answered=False)
         spent = f"{plural(row.spent.calls, 'call')}, {plural(row.spent.tokens, 'token')}, {seconds(row.seconds)}"
         where = f"{row.task} {shorten(row.item, 24)} {row.method}"
@@ -85,24 +91,24 @@ class Live:
         now, lasted = self._spent(), max(self.elapsed, 1e-9)
         new = now - self._paid
         parts = [f"{new.calls / lasted:.1f} calls/s", f"{new.tokens / lasted:,.0f} tokens/s"]
-        if (left := self._left(now, new, lasted)) is not None:
+        if (left := self._left(new, lasted)) is not None:
             parts.append(f"{seconds(left)} left")
         parts.append(f"{now.tokens:,} tokens spent")
         if now.cost:
             parts.append(dollars(now.cost / 1e6))
         return ", ".join(parts)
 
-    def _left(self, now: Sum, new: Sum, lasted: float) -> float | None:
+    def _left(self, new: Sum, lasted: float) -> float | None:
         """Seconds until the end, by what is to be spent where that is known (equal budgets: all units work side by side, and end late), else by
         the units that ended; `None` where neither tells."""
         if self._done == self._total:
             return None
-        by = _equal(self._desk)
-        if by and not self._planned:
-            self._planned = planned(self._desk)
-        rest, rate = self._planned - _of(now, by), _of(new, by) / lasted
-        if by and rest > 0 and rate > 0:
-            return rest / rate
+        if self._equal:
+            if not self._open and self._looked != self._done:  # an amount that is taken from first runs is known once these have ended
+                self._looked, self._open = self._done, amounts(self._desk)
+            rest = sum(self._open.values()) - max(0.0, _of(new, self._equal) - self._ended)
+            rate = _of(new, self._equal) / lasted
+            return rest / rate if rest > 0 and rate > 0 else None
         fresh = self._done - self._before
         return lasted / fresh * (self._total - self._done) if fresh else None
 
@@ -118,11 +124,12 @@ def _equal(desk: Desk) -> str:
     return "" if equal is None else equal.by
 
 
-def planned(desk: Desk) -> float:
-    """What all units spend together at equal budgets, in calls, tokens or millionths of a dollar; 0 where it is not known yet."""
-    amounts = [desk.amount(unit) for unit in desk.grid.units]
-    known = [amount for amount in amounts if amount is not None]
-    return sum(known) * (1e6 if _equal(desk) == "cost" else 1.0) if len(known) == len(amounts) else 0.0
+def amounts(desk: Desk) -> dict[str, float]:
+    """What each open unit is to spend at equal budgets, in calls, tokens or millionths of a dollar; empty where one is not known yet."""
+    found = {unit.id: desk.amount(unit) for unit in desk.todo}
+    scale = 1e6 if _equal(desk) == "cost" else 1.0
+    known = {unit: amount * scale for unit, amount in found.items() if amount is not None}
+    return known if len(known) == len(found) else {}
 
 
 def _of(spent: Sum, by: str) -> float:

@@ -79,7 +79,14 @@ class Record:
     def by_role(self) -> dict[str, Usage]:
         """What was spent, as the run itself told at its end (failed and abandoned calls included); by its replies while it has none."""
         told = self.end.usage.get("by_role") if self.end is not None else None
-        return self.replies if not isinstance(told, dict) else {role: Usage.from_json(usage) for role, usage in told.items()}
+        if not isinstance(told, dict):
+            return self.replies
+        try:
+            found = {role: Usage.from_json(usage) for role, usage in told.items()}
+            sum(found.values(), Usage())
+            return found
+        except (AttributeError, TypeError, ValueError):
+            raise TraceError("what was spent by role, in the last line of this trace, is no account: the trace was changed") from None
 
     @property
     def usage(self) -> Usage:

@@ -47,18 +47,20 @@ def test_rate_spending_and_time_left(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 def test_time_left_at_equal_budgets_is_told_by_what_is_to_be_spent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """4 units of 1,000 tokens: 500 in 10 s leave 3,500, which is 70 s; no unit has ended. Past the plan (a last step) the units tell."""
-    now, spent = 100.0, Sum()
+    """4 units of 1,000 tokens: 500 in 10 s leave 3,500, which is 70 s; no unit has ended. One that ended with 1,200 leaves 3,000 of the others."""
+    now, spent, before = 100.0, Sum(), Sum(7, 9999, 0)
     monkeypatch.setattr(bench_live.time, "monotonic", lambda: now)
     with Desk(grid(tasks=[{"task": "gsm8k", "items": "1:4"}], equal={"by": "tokens", "amount": 1000}), tmp_path) as desk:
-        live = Live(desk, lambda text: None, lambda: spent, quiet=True)
+        units = [unit.id for unit in desk.grid.units]
+        live = Live(desk, lambda text: None, lambda: before + spent, quiet=True)
         assert "left" not in live.rate()
         now, spent = 110.0, Sum(9, 500, 0)
-        assert live.rate() == "0.9 calls/s, 50 tokens/s, 1 min 10 s left, 500 tokens spent"
-        now, spent = 200.0, Sum(90, 4100, 0)
-        assert "left" not in live.rate()
-        live.row(row(desk.grid.units[0].id, 1))
-        assert "5 min 0 s left" in live.rate()
+        assert live.rate() == "0.9 calls/s, 50 tokens/s, 1 min 10 s left, 10,499 tokens spent"
+        now, spent = 124.0, Sum(20, 1200, 0)
+        live.row(dataclasses.replace(row(units[0], 1), paid={"calls": 20, "prompt_tokens": 1000, "completion_tokens": 200}))
+        assert "1 min 0 s left" in live.rate()
+        now, spent = 200.0, Sum(90, 4500, 0)
+        assert "left" not in live.rate(), "the open units have spent more than is theirs: the last steps"
 
 
 def test_time_left_at_equal_costs_is_told_by_dollars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
