@@ -20,6 +20,7 @@ __all__ = [
     "dead",
     "field_bytes",
     "fields",
+    "finished",
     "is_provable",
     "is_reversible",
     "prompts",
@@ -81,6 +82,7 @@ class Problem(Protocol):
     `read(state, text)`           the canonical thought in one proposed line; raises `Rejected`
     `revise(state, text)`         the same where a thought may change what earlier ones set (default: as `read`); raises `Rejected`
     `whole(state, text)`          the canonical form of a reply that is a whole answer (default: as it is); raises `Rejected`
+    `finished(text)`              does a reply that was cut off at its limit hold its answer all the same? (default true; false drops it)
     `rules: str`                  more that may not change when a run is resumed, such as the patterns of `status`
     """
 
@@ -147,6 +149,12 @@ def whole(problem: Problem, state: State, text: str) -> str:
     """The canonical form of a whole answer (default: as it is). Raises `Rejected` with the reason."""
     reader = getattr(problem, "whole", None)
     return text if reader is None else cast(str, reader(state, text))
+
+
+def finished(problem: Problem, text: str) -> bool:
+    """Whether a reply that was cut off at its limit holds its answer all the same (default true)."""
+    judge = getattr(problem, "finished", None)
+    return True if judge is None else bool(judge(text))
 
 
 def rules(problem: Problem) -> str:

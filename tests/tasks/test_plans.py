@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from branchwise import Kind, Rejected, Request, Scripted, UsageError, estimate, solve
+from branchwise import Kind, Outcome, Rejected, Request, Scripted, UsageError, estimate, solve
+from branchwise.model.base import Sample as Said
 from branchwise.tasks import TASKS
 from branchwise.tasks.numeric.task import word_problem
 from branchwise.tasks.plans import PLANNED
 from branchwise.tasks.strategyqa.task import question
+from support.models import Says
 
 PLANS = ("gsm8k", "gsm_hard", "svamp", "strategyqa")
 TEXT = {"numeric": "Ana has 3 boxes of 12 eggs and breaks 5. How many eggs are left?", "yes_no": "Would a pear sink in water?"}
@@ -122,3 +124,15 @@ async def test_few_shot_is_the_default_and_zero_shot_can_be_asked_for(name: str,
 
         await solve(TASKS[name].problem(TEXT[kind(name)]), TASKS[name].method(method, settings), Scripted(reply))
         assert seen[0] == ["system", "user", *["assistant", "user"] * examples]
+
+
+@pytest.mark.parametrize("method", ["io", "cot", "cot_sc", "best_of_n", "refine"])
+async def test_a_reply_that_was_cut_off_before_its_answer_is_no_answer(method: str) -> None:
+    """Case 50: "so 16 - 3 = 13", cut off at its limit, is a step on the way. Behind the answer a cut does no harm."""
+    problem = TASKS["gsm8k"].problem("Janet's ducks lay 16 eggs. She eats 3 and sells the rest for 2 dollars each. What does she make?")
+    for text, answer in (("She eats 3, so 16 - 3 = 13", None), ("Answer: 13 * 2 = 26. The answer is 26.\nAnd now", "26")):
+        model = Says(*[Said(text, Outcome.LENGTH)] * 60)
+        result = await solve(problem, TASKS["gsm8k"].method(method), model)
+        assert result.answer == answer, (text, [node.state for node in result.tree])
+    result = await solve(problem, TASKS["gsm8k"].method("cot"), Says(Said("so 16 - 3 = 13", Outcome.LENGTH)))
+    assert [reason for _, _, reason in result.tree.dropped] == ["cut off at its limit before the answer; give it more tokens (--max-tokens)"]

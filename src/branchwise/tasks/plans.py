@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from branchwise.problem import COMPLETE, OPEN, Rejected, State, Status
-from branchwise.thought.parsing import strip_reasoning
+from branchwise.thought.parsing import final_answer, strip_reasoning
 
 __all__ = ["PLANNED", "REFUSED", "SETTINGS", "Planned"]
 
@@ -78,6 +78,11 @@ class Planned:
         if found is None and _is_plan(content):
             raise Rejected("a plan where an answer should stand")
         return content[found.start() :].strip() if found else content
+
+    def finished(self, text: str) -> bool:
+        """Whether the answer is marked: the last number or word of a reply that was cut off is some step of it."""
+        content = strip_reasoning(text)
+        return _ANSWER_MARK.search(content) is not None or final_answer(content) is not None
 
     def whole(self, state: State, text: str) -> str:
         """A reply without its reasoning; a plan and an answer in one stay together. Raises `Rejected` for an empty one."""

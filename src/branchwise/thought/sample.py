@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from branchwise.budget import Bound
 from branchwise.errors import UsageError
-from branchwise.model.base import LanguageModel, Reply
+from branchwise.model.base import LanguageModel, Outcome, Reply
 from branchwise.model.base import Sample as Said
-from branchwise.problem import Problem, Rejected, State, read, whole
+from branchwise.problem import Problem, Rejected, State, finished, read, whole
 from branchwise.thought.asking import BYTES_PER_TOKEN, MOST, Sampling, ask, ask_bound, render
 from branchwise.thought.base import Dropped, Proposal, Proposals, Size
 
-__all__ = ["Sample", "read_samples", "thought_of", "unusable"]
+__all__ = ["Sample", "read_samples", "said", "thought_of", "unusable"]
 
 
 def thought_of(problem: Problem, state: State, text: str, is_whole: bool, longest: int) -> Proposal | Dropped:
@@ -33,13 +33,22 @@ def unusable(sample: Said) -> Dropped:
     return Dropped(sample.text[:200], f"reply {sample.outcome.value}{': ' + sample.error if sample.error else ''}")
 
 
+def said(sample: Said, problem: Problem, state: State, is_whole: bool, longest: int) -> Proposal | Dropped:
+    """The thought in one sample, or why it is none. An answer that was cut off at its limit before it was given is none: what it says last is a
+    step on the way, which would count, and vote, as the answer."""
+    if not sample.usable:
+        return unusable(sample)
+    if (is_whole or state) and sample.outcome is Outcome.LENGTH and not finished(problem, sample.text):
+        return Dropped(sample.text[:200], "cut off at its limit before the answer; give it more tokens (--max-tokens)")
+    return thought_of(problem, state, sample.text.strip(), is_whole, longest)
+
+
 def read_samples(reply: Reply, problem: Problem, state: State, is_whole: bool, longest: int) -> Proposals:
     """A thought from each sample of `reply`, in order, and what is none."""
     thoughts: list[Proposal] = []
     dropped: list[Dropped] = []
     for sample in reply.samples:
-        text = sample.text.strip()
-        found = thought_of(problem, state, text, is_whole, longest) if sample.usable else unusable(sample)
+        found = said(sample, problem, state, is_whole, longest)
         if isinstance(found, Proposal):
             thoughts.append(found)
         else:

@@ -16,7 +16,7 @@ from branchwise.model.base import Sample as Said
 from branchwise.problem import DUMMY, Problem, State
 from branchwise.thought.asking import BYTES_PER_TOKEN, Sampling, ask, ask_bound, render
 from branchwise.thought.base import Dropped, Proposal, Proposals, Size
-from branchwise.thought.sample import Sample, thought_of, unusable
+from branchwise.thought.sample import Sample, said, unusable
 
 __all__ = ["DUMMY", "SelfRefine"]
 
@@ -79,7 +79,7 @@ class SelfRefine:
         if not reply.samples or not reply.samples[0].usable:
             return unusable(reply.samples[0]) if reply.samples else Dropped("", "no rewrite came")
         sample = reply.samples[0]
-        found = thought_of(problem, state, sample.text.strip(), True, self.thought_bytes)
+        found = said(sample, problem, state, True, self.thought_bytes)
         if not self.confident or isinstance(found, Dropped):
             return found
         if not sample.logprobs:
