@@ -192,3 +192,11 @@ def test_writing_needs_a_judge_and_says_how_it_is_named(program: Program, tmp_pa
     assert (judge["passages"], judge["marks"], judge["unread"], judge["usage"]["calls"]) == (2, 5, 1, 10)
     text = program("grade", "--task", "writing", path, "--judge", f"script:{script}").stdout
     assert "coherence         5.00" in text
+
+
+@pytest.mark.parametrize("given", ["none", "3", "0"])
+def test_places_are_a_number_or_none_as_everywhere(program: Program, tmp_path: Path, given: str) -> None:
+    """Case 98."""
+    path = write(tmp_path / "o.jsonl", {"id": "a", "output": "#### 1", "gold": "1"})
+    result = program("grade", "--task", "gsm8k", path, "--parallel", given)
+    assert result.exit_code == (2 if given == "0" else 0)

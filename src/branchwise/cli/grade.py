@@ -21,7 +21,7 @@ from branchwise.bench.keyring import GRADED, JUDGED, checker_of, key_of
 from branchwise.budget import Usage
 from branchwise.cli.faults import EXITS
 from branchwise.cli.opening import opened
-from branchwise.cli.page import CommandPage, Option
+from branchwise.cli.page import CommandPage, Option, Parallel
 from branchwise.cli.places import task_data
 from branchwise.cli.text import console, document, plain, plural, safe_text, shorten
 from branchwise.errors import ModelError, UsageError
@@ -112,7 +112,7 @@ A line of FILE:
 )
 @click.option("--seed", type=int, default=0, metavar="N", cls=Option, heading="Judge", help="Seed of the marks.  [default: 0]")
 @click.option(
-    "--parallel", type=click.IntRange(1), default=8, metavar="N", cls=Option, heading="Judge", help="Model calls at once.  [default: 8]"
+    "--parallel", type=Parallel(), default=8, metavar="N", cls=Option, heading="Judge", help="Model calls at once, or none.  [default: 8]"
 )
 @click.option(
     "--key-file", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", cls=Option, heading="Judge",
