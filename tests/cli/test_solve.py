@@ -46,7 +46,7 @@ def test_an_existing_trace_is_not_written_over(program: Program, tmp_path: Path)
     before = trace.read_bytes()
     again = program("solve", HAND, *SCRIPT, "--trace", trace)
     assert again.exit_code == 2
-    assert "--resume it" in again.stderr
+    assert "--resume, in Python resume=..." in again.stderr
     assert trace.read_bytes() == before
 
 
