@@ -89,7 +89,7 @@ def test_it_follows_what_changes() -> None:
 def test_an_arm_that_closes_unseen_is_never_chosen() -> None:
     arms, rng = arms_of(80, "one far ahead"), Random(3)
     crowd = crowd_of(arms, 0.5)
-    assert crowd.best(rng) == 41 or crowd.best(rng) == 41
+    assert sum(crowd.best(rng) == 41 for _ in range(200)) > 100
     arms[41].wide = False
     assert all(crowd.best(rng) != 41 for _ in range(500))
     arms[41].open = 1

@@ -99,8 +99,8 @@ class Live:
         return ", ".join(parts)
 
     def _left(self, new: Sum, lasted: float) -> float | None:
-        """Seconds until the end, by what is to be spent where that is known (equal budgets: all units work side by side, and end late), else by
-        the units that ended; `None` where neither tells."""
+        """Seconds until the end: at equal budgets, where all units work side by side and end late, by what the open ones are still to spend,
+        else by the units that ended; `None` where that is not known, or all but the last steps is spent."""
         if self._done == self._total:
             return None
         if self._equal:

@@ -3,7 +3,8 @@
 Each arm's draw is above a common line with a small probability of its own, independent of the others. So the arms whose draw is above it are
 found by skipping: with hazards h = -log(1 - m), an exponential step over their running sums lands on the next arm that proposes a draw
 there (`Arm.mass` says what m is). Only where none is above the line are all drawn, on condition that they lie below. The law of the choice
-is that of plain draws; the price is a few draws, and the sums of the blocks in which a posterior has changed.
+is that of plain draws; the price is a few draws, and the sums of the blocks in which a posterior has changed. That holds while posteriors are wide:
+where they are narrow (many values an arm, a large prior) m says too little, and all are drawn more often.
 """
 
 from __future__ import annotations
